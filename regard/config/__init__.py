@@ -1,0 +1,30 @@
+"""Settings: the typed tree, the presets, and how files and flags become one configuration. Imports no torch."""
+
+from regard.config.load import merge, near, preset_fields, read_recipe, recipe_text, settle, shipped_recipes
+from regard.config.presets import PRESETS, Preset
+from regard.config.tree import (
+    DataConfig,
+    ModelConfig,
+    RunConfig,
+    SearchConfig,
+    TokenizerConfig,
+    TrainingConfig,
+)
+
+__all__ = [
+    "PRESETS",
+    "DataConfig",
+    "ModelConfig",
+    "Preset",
+    "RunConfig",
+    "SearchConfig",
+    "TokenizerConfig",
+    "TrainingConfig",
+    "merge",
+    "near",
+    "preset_fields",
+    "read_recipe",
+    "recipe_text",
+    "settle",
+    "shipped_recipes",
+]

@@ -1,0 +1,96 @@
+"""Settings that contradict each other, found before anything runs. Each message names the keys and the remedy."""
+
+from __future__ import annotations
+
+from regard.config.tree import DataConfig, ModelConfig, RunConfig, TrainingConfig
+from regard.errors import UserError
+
+
+def check(config: RunConfig) -> None:
+    _check_data(config.data)
+    _check_model(config.model)
+    _check_training(config.training)
+    if config.model.encoder == "none" and config.tokenizer.shared is False:
+        raise UserError("tokenizer.shared = false, but a language model reads and writes one vocabulary; leave it out")
+    search = config.search
+    if not search.sample and search.n_best > search.beams:
+        raise UserError(f"search.n_best = {search.n_best} exceeds search.beams = {search.beams}; raise search.beams")
+
+
+def _check_data(data: DataConfig) -> None:
+    for split in ("", "dev_", "test_"):
+        source, target = getattr(data, f"{split}source"), getattr(data, f"{split}target")
+        pairs = getattr(data, f"{split}pairs")
+        if (source is None) != (target is None):
+            given, missing = ("source", "target") if source else ("target", "source")
+            raise UserError(f"data.{split}{given} is given without data.{split}{missing}; give both")
+        if pairs is not None and source is not None:
+            raise UserError(f"data.{split}pairs and data.{split}source are both given; keep one")
+    if data.corpus is not None and (data.source or data.pairs):
+        raise UserError(f"data.corpus = {data.corpus!r} and files of your own are both given; keep one")
+    for key in ("lengths", "test_lengths"):
+        value = getattr(data, key)
+        if value is not None:
+            low, high = (int(part) for part in value.split("-"))
+            if not 1 <= low <= high:
+                raise UserError(f'data.{key} = "{value}" is not a range from 1 upwards; write it as "1-20"')
+
+
+def _check_model(model: ModelConfig) -> None:
+    if model.encoder == model.decoder == "none":
+        raise UserError("model.encoder and model.decoder are both none; a model needs one of them")
+    encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
+    if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
+        raise UserError(f"model.encoder_width = {encoder_width} is odd, but two directions share it; make it even")
+    attentive = model.decoder == "rnn" and model.encoder != "none" and model.context == "attention"
+    if attentive and model.score in ("dot", "scaled-dot", "cosine") and encoder_width != decoder_width:
+        raise UserError(
+            f"model.score = {model.score!r} compares states of one width, but model.encoder_width = {encoder_width} "
+            f"and model.decoder_width = {decoder_width}; make them equal or take score additive, bilinear or projected"
+        )
+    if model.encoder == "none" and model.decoder == "rnn" and model.context == "every-step":
+        raise UserError("model.context = 'every-step' needs an encoder; a language model has none: leave context out")
+    _check_heads(model, attentive)
+    _check_positions(model)
+
+
+def _check_heads(model: ModelConfig, attentive: bool) -> None:
+    widths = {
+        "encoder": (model.encoder_width or model.width) if model.encoder == "transformer" else None,
+        "decoder": (model.decoder_width or model.width) if model.decoder == "transformer" else None,
+    }
+    if attentive and model.score == "multi-head":
+        widths["decoder"] = model.decoder_width or model.width
+    for side, width in widths.items():
+        if width and model.head_layout == "split" and width % model.heads:
+            raise UserError(
+                f"model.heads = {model.heads} does not divide the {side}'s width {width}; change one of them or take "
+                "model.head_layout = 'full'"
+            )
+        rotated = width if model.head_layout == "full" else (width or 0) // model.heads
+        if width and model.positions == "rotary" and rotated and rotated % 2:
+            raise UserError(
+                f"model.positions = 'rotary' turns pairs, but a head of the {side} is {rotated} wide; make it even"
+            )
+
+
+def _check_positions(model: ModelConfig) -> None:
+    combine, positions = model.position_combine, model.positions
+    if combine != "add" and positions in ("rotary", "alibi", "none"):
+        raise UserError(
+            f"model.position_combine = {combine!r} joins a vector to an embedding, and positions = {positions!r} "
+            "has none; take learned or sinusoidal positions, or leave position_combine out"
+        )
+    if positions in ("rotary", "alibi") and "convolution" in (model.encoder, model.decoder):
+        raise UserError(
+            f"model.positions = {positions!r} acts inside self-attention, and a convolution has none; "
+            "take learned or sinusoidal"
+        )
+
+
+def _check_training(training: TrainingConfig) -> None:
+    steps, warmup = training.steps, training.warmup_steps
+    if steps is not None and warmup is not None and warmup > steps:
+        raise UserError(f"training.warmup_steps = {warmup} exceeds training.steps = {steps}; lower it or train longer")
+    if training.schedule == "cosine" and training.minutes is not None and steps is None and training.epochs is None:
+        raise UserError("training.schedule = 'cosine' needs to know its end: set training.steps or training.epochs")

@@ -1,0 +1,103 @@
+"""Recipe, preset and overrides become one checked RunConfig; and a RunConfig becomes a recipe again."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from regard.config.check import check
+from regard.config.presets import PRESETS
+from regard.config.tree import RunConfig
+from regard.errors import UserError
+
+Tree = dict[str, Any]
+
+
+def shipped_recipes() -> dict[str, Path]:
+    """Name → file of the recipes inside the package."""
+    folder = Path(str(resources.files("regard") / "recipes"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def read_recipe(name: str) -> Tree:
+    """A TOML file, or the name of one that ships with the package, as a plain tree."""
+    shipped = shipped_recipes()
+    path = shipped.get(name) or Path(name)
+    if not path.is_file():
+        raise UserError(
+            f"there is no recipe {name!r}: give a TOML file or one of {', '.join(shipped)}{near(name, shipped)}"
+        )
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not TOML: {error}") from None
+
+
+def merge(*trees: Tree) -> Tree:
+    """Later trees win, key by key."""
+    merged: Tree = {}
+    for tree in trees:
+        for key, value in tree.items():
+            both_are_trees = isinstance(value, dict) and isinstance(merged.get(key), dict)
+            merged[key] = merge(merged[key], value) if both_are_trees else value
+    return merged
+
+
+def settle(*trees: Tree, where: str = "settings") -> RunConfig:
+    """The checked configuration of merged trees, with the preset's fields beneath what was set by hand."""
+    tree = merge(*trees)
+    model = tree.get("model")
+    name = model.get("preset") if isinstance(model, dict) else None
+    if name is not None:
+        tree = merge({"model": preset_fields(name)}, tree)
+    try:
+        config = RunConfig.model_validate(tree)
+    except ValidationError as error:
+        raise UserError(_first_problem(error, where)) from None
+    check(config)
+    return config
+
+
+def preset_fields(name: str) -> Tree:
+    if name not in PRESETS:
+        raise UserError(f"model.preset = {name!r} is unknown{near(name, PRESETS)}; presets: {', '.join(PRESETS)}")
+    return PRESETS[name].fields
+
+
+def recipe_text(config: RunConfig) -> str:
+    """The configuration as TOML that `settle` reads back to an equal one."""
+    lines: list[str] = []
+    for section, fields in config.model_dump(exclude_none=True).items():
+        lines.append(f"[{section}]")
+        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def near(word: str, known: Any) -> str:
+    """', did you mean …?' where something known is spelled alike, else nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def _first_problem(error: ValidationError, where: str) -> str:
+    problem = error.errors()[0]
+    key = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        *path, last = [str(part) for part in problem["loc"]]
+        section: Any = RunConfig
+        for part in path:
+            section = section.model_fields[part].annotation
+        elsewhere = [
+            f"{s}.{last}" for s, info in RunConfig.model_fields.items() if last in info.annotation.model_fields
+        ]
+        hint = f", did you mean {elsewhere[0]!r}?" if elsewhere else near(last, section.model_fields)
+        return f"{where}: unknown key {key} = {problem['input']!r}{hint}; `regard train --help` lists all keys"
+    message = problem["msg"][0].lower() + problem["msg"][1:]
+    return f"{where}: {key} = {problem['input']!r}: {message}"

@@ -1,0 +1,73 @@
+"""The named architectures of the lectures: each is a line of what it is and the model fields that make it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Preset:
+    about: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def _recurrent(about: str, **fields: Any) -> Preset:
+    return Preset(about, {"encoder": "rnn", "decoder": "rnn", "tied_embeddings": False, **fields})
+
+
+def _fixed(about: str, cell: str, context: str = "first-state") -> Preset:
+    return _recurrent(about, cell=cell, direction="forward", context=context)
+
+
+def _attentive(about: str, score: str, **fields: Any) -> Preset:
+    return _recurrent(about, cell="lstm", direction="both", context="attention", score=score, **fields)
+
+
+PRESETS: dict[str, Preset] = {
+    "rnn-language": Preset(
+        "one RNN reads the source, then writes the target: no separate encoder, O(1) state",
+        {"encoder": "none", "decoder": "rnn", "cell": "rnn", "context": "first-state"},
+    ),
+    "rnn-fixed": _fixed("RNN encoder-decoder: the context vector c is the decoder's first state", "rnn"),
+    "rnn-fixed-every-step": _fixed("as rnn-fixed, and c is fed to every decoder step", "rnn", "every-step"),
+    "lstm-fixed": _fixed("as rnn-fixed, with LSTM gates (Sutskever 2014)", "lstm"),
+    "gru-fixed": _fixed("as rnn-fixed, with GRU gates (Cho 2014)", "gru"),
+    "lstm-additive": _attentive("LSTM with Bahdanau attention: the score is an MLP of [h_i, s_(t-1)]", "additive"),
+    "lstm-dot": _attentive("LSTM with attention, score h·s", "dot"),
+    "lstm-scaled-dot": _attentive("LSTM with attention, score h·s/√m", "scaled-dot"),
+    "lstm-bilinear": _attentive("LSTM with attention, score hᵀWs/√m", "bilinear"),
+    "lstm-projected": _attentive("LSTM with attention, score (W₁h)ᵀ(W₂s)/√m", "projected"),
+    "lstm-cosine": _attentive("LSTM with attention, score the cosine of h and s times a learned scale", "cosine"),
+    "lstm-multihead": _attentive(
+        "LSTM with queries, keys and values by learned projections: several context vectors a step", "multi-head"
+    ),
+    "attention-rnn": _recurrent(
+        "the in-between model: an encoder of attention only, with no order, and an LSTM decoder that looks at it",
+        encoder="transformer",
+        positions="none",
+        encoder_depth=2,
+        cell="lstm",
+        score="additive",
+    ),
+    "convolution": Preset(
+        "1-D convolutions with gates, causal in the decoder, and attention between (Gehring 2017)",
+        {"encoder": "convolution", "decoder": "convolution", "depth": 4, "positions": "learned"},
+    ),
+    "transformer": Preset(
+        "encoder-decoder of multi-head attention, feed-forward layers, residuals, layer norm, positions (Vaswani 2017)",
+        {"encoder": "transformer", "decoder": "transformer", "depth": 3},
+    ),
+    "transformer-language": Preset(
+        "decoder-only Transformer with a causal mask: language modelling, or source, separator, target",
+        {"encoder": "none", "decoder": "transformer", "depth": 4},
+    ),
+    "transformer-classifier": Preset(
+        "Transformer encoder; the class is read from its pooled outputs",
+        {"encoder": "transformer", "decoder": "none", "depth": 2},
+    ),
+    "lstm-classifier": Preset(
+        "LSTM encoder; the class is read from its pooled outputs",
+        {"encoder": "rnn", "decoder": "none", "cell": "lstm", "direction": "both"},
+    ),
+}

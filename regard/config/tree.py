@@ -1,0 +1,206 @@
+"""The one typed tree of settings. A field at None is chosen from the corpus when a run starts, and written down."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Range = Annotated[str, Field(pattern=r"^\d+-\d+$")]
+Positive = Annotated[int, Field(gt=0)]
+Natural = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+EncoderKind = Literal["rnn", "convolution", "transformer", "none"]
+DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
+Score = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
+Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
+
+
+class Section(BaseModel):
+    """A frozen record that refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class DataConfig(Section):
+    """Where the pairs come from: an embedded corpus, a folder made by `regard data fetch`, or files of your own."""
+
+    corpus: str | None = None
+    """an embedded corpus (see `regard data list`) or a folder with train.tsv, dev.tsv and test.tsv"""
+    source: str | None = None
+    """a text file with one source a line (.gz allowed)"""
+    target: str | None = None
+    """the parallel file with one target a line"""
+    pairs: str | None = None
+    """a .tsv (source TAB target) or .jsonl ({"source": …, "target": …}) file, .gz allowed"""
+    dev_source: str | None = None
+    """development sources; without them some pairs are held out"""
+    dev_target: str | None = None
+    """development targets"""
+    dev_pairs: str | None = None
+    """development pairs as .tsv or .jsonl"""
+    test_source: str | None = None
+    """test sources; without them some pairs are held out"""
+    test_target: str | None = None
+    """test targets"""
+    test_pairs: str | None = None
+    """test pairs as .tsv or .jsonl"""
+    examples: Positive | None = None
+    """how many training examples an embedded corpus generates"""
+    dev_examples: Positive | None = None
+    """how many pairs are held out for development"""
+    test_examples: Positive | None = None
+    """how many pairs are held out for the test"""
+    pair: str = "en-fr"
+    """dates: locale of the source, a hyphen, locale of the target (or iso)"""
+    digits: Positive = 3
+    """addition: digits of each summand at most"""
+    lengths: Range = "1-20"
+    """reverse, sort, copy: lengths of the inputs in train and dev"""
+    test_lengths: Range | None = None
+    """reverse, sort, copy: lengths of the test inputs, where they should differ"""
+    max_tokens: Positive = 256
+    """a training pair with a longer side is left out, counted and reported"""
+    seed: Natural = 1
+    """what is generated and what is held out"""
+
+
+class TokenizerConfig(Section):
+    """How text becomes ids. All kinds give every text back exactly."""
+
+    kind: Literal["character", "word", "bpe", "unigram"] | None = None
+    """character, word, byte-level bpe, or unigram"""
+    size: Positive | None = None
+    """entries of the vocabulary at most (word, bpe, unigram)"""
+    shared: bool | None = None
+    """one vocabulary for both sides"""
+
+
+class ModelConfig(Section):
+    """An encoder, a decoder and what stands between them. Presets fill this in; any field can be set on top."""
+
+    preset: str | None = None
+    """the named architecture this started from (see `regard describe`)"""
+    encoder: EncoderKind = "transformer"
+    """none: the decoder reads the source itself (a language model)"""
+    decoder: DecoderKind = "transformer"
+    """none: the encoder's outputs are pooled and classified"""
+    cell: Literal["rnn", "lstm", "gru"] = "lstm"
+    """recurrent cell"""
+    direction: Literal["forward", "backward", "both"] = "both"
+    """which way a recurrent encoder reads"""
+    context: Literal["first-state", "every-step", "attention"] = "attention"
+    """recurrent decoder: the summary is its first state; is fed to every step too; or attention looks back"""
+    score: Score = "additive"
+    """recurrent decoder: how a state is compared with the memory"""
+    width: Positive = 256
+    """width of states and embeddings"""
+    encoder_width: Positive | None = None
+    """width of the encoder, where it differs"""
+    decoder_width: Positive | None = None
+    """width of the decoder, where it differs"""
+    depth: Positive = 1
+    """layers of encoder and decoder"""
+    encoder_depth: Positive | None = None
+    """layers of the encoder, where they differ"""
+    decoder_depth: Positive | None = None
+    """layers of the decoder, where they differ"""
+    heads: Positive = 4
+    """attention heads"""
+    head_layout: Literal["split", "full"] = "split"
+    """split: width/heads each, concatenated; full: every head has the full width, then a linear layer resizes"""
+    ffn_width: Positive | None = None
+    """hidden width of the feed-forward layers (4 × width)"""
+    kernel: Positive = 3
+    """width of a convolution, in tokens"""
+    positions: Positions = "sinusoidal"
+    """how a Transformer or convolution knows the order"""
+    position_combine: Literal["add", "multiply", "concatenate"] = "add"
+    """how learned or sinusoidal positions join the embeddings"""
+    max_positions: Positive = 1024
+    """rows of the learned position table; longer inputs are refused"""
+    norm: Literal["pre", "post", "none"] = "pre"
+    """where layer norm stands in each residual block"""
+    activation: Literal["relu", "gelu", "tanh"] = "relu"
+    """of the feed-forward layers"""
+    tied_embeddings: bool = True
+    """output layer = target embeddings (and = source embeddings, where the vocabulary is shared)"""
+    dropout: Share | None = None
+    """on embeddings and the output of every sublayer"""
+    attention_dropout: Share = 0.0
+    """on attention weights"""
+    pooling: Literal["first", "last", "mean"] = "mean"
+    """classifier: which of the encoder's outputs decide"""
+
+
+class TrainingConfig(Section):
+    """One run of Adam over token-budget batches."""
+
+    steps: Positive | None = None
+    """updates at most"""
+    epochs: Annotated[float, Field(gt=0)] | None = None
+    """passes over the training data at most"""
+    minutes: Annotated[float, Field(gt=0)] | None = None
+    """wall-clock limit of training (a run that ends by it is not reproducible to the bit)"""
+    batch_tokens: Positive | None = None
+    """padded tokens of a batch at most, on the longer side"""
+    rate: Annotated[float, Field(gt=0)] | None = None
+    """the highest learning rate"""
+    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
+    """how the rate falls after the warm-up"""
+    warmup_steps: Natural | None = None
+    """updates over which the rate rises from 0"""
+    label_smoothing: Share | None = None
+    """probability mass spread over the vocabulary"""
+    clip: Annotated[float, Field(gt=0)] = 1.0
+    """gradients are scaled down to this norm"""
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    """decoupled (AdamW)"""
+    evaluate_every: Positive | None = None
+    """updates between two looks at the development set"""
+    metric: Literal["loss", "exact", "bleu", "chrf", "accuracy"] | None = None
+    """what decides which weights are best, on the development set"""
+    patience: Positive | None = None
+    """stop after so many looks without an improvement"""
+    average: Natural = 0
+    """average the weights of the last so many looks (0: the best weights are the model)"""
+    seed: Natural = 1
+    """initial weights, order of batches, dropout"""
+    threads: Positive | None = None
+    """CPU threads (all cores)"""
+
+
+class SearchConfig(Section):
+    """How an output is searched for."""
+
+    beams: Positive = 5
+    """hypotheses kept a sentence; 1 is greedy"""
+    n_best: Positive = 1
+    """hypotheses returned a sentence"""
+    length_penalty: Annotated[float, Field(ge=0)] = 1.0
+    """log-probability / length^this ranks finished hypotheses"""
+    sample: bool = False
+    """draw from the distribution instead of searching"""
+    temperature: Annotated[float, Field(gt=0)] = 1.0
+    """sampling: below 1 sharper, above 1 flatter"""
+    top_k: Natural = 0
+    """sampling: only the k most probable tokens (0: all)"""
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """sampling: only the most probable tokens that together reach p"""
+    seed: Natural = 1
+    """sampling"""
+    max_tokens: Positive | None = None
+    """longest output (2 × source + 50 tokens)"""
+    batch_tokens: Positive = 4096
+    """padded source tokens decoded together, beams included"""
+
+
+class RunConfig(Section):
+    """Everything that makes a run."""
+
+    data: DataConfig = DataConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = ModelConfig()
+    training: TrainingConfig = TrainingConfig()
+    search: SearchConfig = SearchConfig()

@@ -1,0 +1,1 @@
+"""Architectures: one file each, readable alone beside its paper."""

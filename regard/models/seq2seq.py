@@ -1,0 +1,122 @@
+"""The contract that lets any encoder serve any decoder, and any search serve every model.
+
+    Encoder  source (B, S), mask (B, S) → Memory
+    Decoder  start(memory) → State;  step(tokens (B, T), memory, state) → logits (B, T, V), State
+
+Teacher forcing is `step` on many tokens, decoding is `step` on one; both give the same logits.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+
+def select_rows(value: object, rows: Tensor) -> object:
+    """Rows of everything a record holds: tensors along their first axis, records and tuples piece by piece."""
+    if isinstance(value, Tensor):
+        return value.index_select(0, rows)
+    if isinstance(value, tuple):
+        return tuple(select_rows(piece, rows) for piece in value)
+    if isinstance(value, Record):
+        return value.select(rows)
+    return value
+
+
+@dataclass(frozen=True)
+class Record:
+    """A named record of tensors whose first axis is the batch."""
+
+    def select(self, rows: Tensor) -> Self:
+        """The record of these rows, in this order; a row may be taken many times (beams) or never (finished)."""
+        return type(self)(**{field.name: select_rows(getattr(self, field.name), rows) for field in fields(self)})
+
+
+@dataclass(frozen=True)
+class State(Record):
+    """What a decoder carries from one step to the next. Each decoder has its own."""
+
+
+@dataclass(frozen=True)
+class Memory(Record):
+    """What is left of the source after reading it."""
+
+    states: Tensor  # (B, S, D)
+    mask: Tensor  # (B, S), True = real
+    summary: Tensor  # (B, D), the one fixed vector
+    state: State | None = None  # of a language model, which goes on from where reading ended
+
+
+class Encoder(nn.Module, ABC):
+    width: int
+
+    @abstractmethod
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        """Ids (B, S) and their mask (True = real) → Memory of this width."""
+
+
+class Decoder(nn.Module, ABC):
+    @abstractmethod
+    def start(self, memory: Memory) -> State:
+        """The state before the first token."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        """Tokens (B, T) that follow `state` → logits (B, T, V) of what comes after each, and the state behind them."""
+
+
+class Model(nn.Module, ABC):
+    """What training, search and analysis know of any model."""
+
+    max_source: int | None = None  # longest source in tokens that positions allow; None: no limit
+    max_target: int | None = None
+
+    @abstractmethod
+    def encode(self, source: Tensor, mask: Tensor) -> Memory: ...
+
+    @abstractmethod
+    def start(self, memory: Memory) -> State: ...
+
+    @abstractmethod
+    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]: ...
+
+    def forward(self, source: Tensor, mask: Tensor, target_in: Tensor) -> Tensor:
+        """Teacher forcing: logits (B, T, V) for every position of the target at once."""
+        memory = self.encode(source, mask)
+        return self.step(target_in, memory, self.start(memory))[0]
+
+
+class Seq2Seq(Model):
+    """An encoder and a decoder."""
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, max_source: int | None, max_target: int | None) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+        self.max_source = max_source
+        self.max_target = max_target
+
+    def encode(self, source: Tensor, mask: Tensor) -> Memory:
+        return self.encoder(source, mask)
+
+    def start(self, memory: Memory) -> State:
+        return self.decoder.start(memory)
+
+    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        return self.decoder.step(tokens, memory, state)
+
+
+def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
+    """Mean over the real positions: (B, S, D), (B, S) → (B, D)."""
+    weights = mask.to(states.dtype).unsqueeze(-1)
+    return (states * weights).sum(1) / weights.sum(1).clamp_min(1)
+
+
+def last_real(states: Tensor, mask: Tensor) -> Tensor:
+    """The state at the last real position of each row: (B, S, D), (B, S) → (B, D)."""
+    last = mask.sum(1) - 1
+    return states[torch.arange(states.shape[0], device=states.device), last]

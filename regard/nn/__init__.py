@@ -1,0 +1,1 @@
+"""Bricks: tensors in, tensors out; no text, no config."""
