@@ -39,6 +39,10 @@ def _check_data(data: DataConfig) -> None:
 def _check_model(model: ModelConfig) -> None:
     if model.encoder == model.decoder == "none":
         raise UserError("model.encoder and model.decoder are both none; a model needs one of them")
+    if model.encoder == "none" and model.decoder == "convolution":
+        raise UserError(
+            "model.encoder = 'none' needs model.decoder = 'rnn' or 'transformer'; convolution has an encoder"
+        )
     encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
     if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
         raise UserError(f"model.encoder_width = {encoder_width} is odd, but two directions share it; make it even")

@@ -91,13 +91,13 @@ def _first_problem(error: ValidationError, where: str) -> str:
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         *path, last = [str(part) for part in problem["loc"]]
-        section: Any = RunConfig
-        for part in path:
-            section = section.model_fields[part].annotation
-        elsewhere = [
-            f"{s}.{last}" for s, info in RunConfig.model_fields.items() if last in info.annotation.model_fields
-        ]
-        hint = f", did you mean {elsewhere[0]!r}?" if elsewhere else near(last, section.model_fields)
+        sections = {name: info.get_default().__class__ for name, info in RunConfig.model_fields.items()}
+        elsewhere = [f"{name}.{last}" for name, section in sections.items() if last in section.model_fields]
+        hint = (
+            f", did you mean {elsewhere[0]!r}?"
+            if elsewhere
+            else near(last, sections[path[0]].model_fields if path else sections)
+        )
         return f"{where}: unknown key {key} = {problem['input']!r}{hint}; `regard train --help` lists all keys"
     message = problem["msg"][0].lower() + problem["msg"][1:]
     return f"{where}: {key} = {problem['input']!r}: {message}"

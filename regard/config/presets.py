@@ -37,7 +37,7 @@ PRESETS: dict[str, Preset] = {
     "lstm-dot": _attentive("LSTM with attention, score h·s", "dot"),
     "lstm-scaled-dot": _attentive("LSTM with attention, score h·s/√m", "scaled-dot"),
     "lstm-bilinear": _attentive("LSTM with attention, score hᵀWs/√m", "bilinear"),
-    "lstm-projected": _attentive("LSTM with attention, score (W₁h)ᵀ(W₂s)/√m", "projected"),
+    "lstm-projected": _attentive("LSTM with attention, score (W₁h)ᵀ(W₂s)", "projected"),
     "lstm-cosine": _attentive("LSTM with attention, score the cosine of h and s times a learned scale", "cosine"),
     "lstm-multihead": _attentive(
         "LSTM with queries, keys and values by learned projections: several context vectors a step", "multi-head"

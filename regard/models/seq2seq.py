@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Any, Generic, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +51,9 @@ class Memory(Record):
     state: State | None = None  # of a language model, which goes on from where reading ended
 
 
+OwnState = TypeVar("OwnState", bound=State)
+
+
 class Encoder(nn.Module, ABC):
     width: int
 
@@ -59,14 +62,26 @@ class Encoder(nn.Module, ABC):
         """Ids (B, S) and their mask (True = real) → Memory of this width."""
 
 
-class Decoder(nn.Module, ABC):
+class Decoder(nn.Module, ABC, Generic[OwnState]):
     @abstractmethod
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Memory) -> OwnState:
         """The state before the first token."""
 
     @abstractmethod
-    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, memory: Memory, state: OwnState) -> tuple[Tensor, OwnState]:
         """Tokens (B, T) that follow `state` → logits (B, T, V) of what comes after each, and the state behind them."""
+
+
+class Reader(nn.Module, ABC, Generic[OwnState]):
+    """A decoder that has no encoder: it reads the source itself."""
+
+    @abstractmethod
+    def read(self, source: Tensor, mask: Tensor) -> Memory:
+        """Ids (B, S) and their mask → a Memory that holds the state behind them."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, state: OwnState) -> tuple[Tensor, OwnState]:
+        """As a decoder's step, with all there is to know in the state."""
 
 
 class Model(nn.Module, ABC):
@@ -74,6 +89,7 @@ class Model(nn.Module, ABC):
 
     max_source: int | None = None  # longest source in tokens that positions allow; None: no limit
     max_target: int | None = None
+    max_total: int | None = None  # longest source and target together, where they stand in one row
 
     @abstractmethod
     def encode(self, source: Tensor, mask: Tensor) -> Memory: ...
@@ -93,7 +109,7 @@ class Model(nn.Module, ABC):
 class Seq2Seq(Model):
     """An encoder and a decoder."""
 
-    def __init__(self, encoder: Encoder, decoder: Decoder, max_source: int | None, max_target: int | None) -> None:
+    def __init__(self, encoder: Encoder, decoder: Decoder[Any], max_source: int | None, max_target: int | None) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder

@@ -1,0 +1,151 @@
+"""ModelConfig → model. The one place that knows every architecture."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from regard.config import ModelConfig
+from regard.models.classifier import Classifier
+from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
+from regard.models.language import Language, TransformerReader
+from regard.models.recurrent import RecurrentDecoder, RecurrentEncoder, RecurrentReader
+from regard.models.seq2seq import Decoder, Encoder, Model, Seq2Seq
+from regard.models.transformer import LayerShape, TransformerDecoder, TransformerEncoder
+from regard.nn.attention import (
+    Additive,
+    Attention,
+    Bilinear,
+    Cosine,
+    Dot,
+    MultiHeadAttention,
+    Projected,
+    ScaledDot,
+    Score,
+    ScoredAttention,
+)
+from regard.nn.embedding import Embedding, Output
+from regard.nn.positions import PositionalEmbedding
+from regard.nn.recurrent import LSTMCell
+
+
+def build_model(config: ModelConfig, source_size: int, target_size: int, shared: bool, seed: int) -> Model:
+    """A model with fresh weights, the same for the same seed. `shared`: both sides have one vocabulary."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = _assemble(config, source_size, target_size, shared)
+        _initialise(model)
+    return model
+
+
+def _assemble(config: ModelConfig, source_size: int, target_size: int, shared: bool) -> Model:
+    dropout = config.dropout or 0.0
+    encoder_width, decoder_width = config.encoder_width or config.width, config.decoder_width or config.width
+    limit = config.max_positions if config.positions == "learned" else None
+    limits = {"rnn": None, "none": None, "transformer": limit, "convolution": limit}
+    if config.encoder == "none":
+        return _build_language(config, target_size, dropout, decoder_width, limit)
+    source_embedding = Embedding(source_size, encoder_width, dropout)
+    encoder = _build_encoder(config, source_embedding, dropout)
+    if config.decoder == "none":
+        return Classifier(encoder, config.pooling, target_size, dropout, limits[config.encoder])
+    one_table = shared and config.tied_embeddings and encoder_width == decoder_width
+    embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout)
+    decoder = _build_decoder(config, embedding, encoder.width, target_size, dropout)
+    return Seq2Seq(encoder, decoder, limits[config.encoder], limits[config.decoder])
+
+
+def _build_encoder(config: ModelConfig, embedding: Embedding, dropout: float) -> Encoder:
+    width, depth = config.encoder_width or config.width, config.encoder_depth or config.depth
+    shape, positions = _shape(config, width, dropout), _positions(config, width)
+    match config.encoder:
+        case "rnn":
+            return RecurrentEncoder(embedding, config.cell, config.direction, width, depth, dropout)
+        case "transformer":
+            return TransformerEncoder(embedding, positions, shape, depth)
+        case "convolution":
+            return ConvolutionEncoder(embedding, positions, shape, config.kernel, depth)
+        case "none":
+            raise AssertionError("a language model has no encoder")
+
+
+def _build_decoder(config: ModelConfig, embedding: Embedding, memory_width: int, size: int, dropout: float) -> Decoder:
+    width, depth = config.decoder_width or config.width, config.decoder_depth or config.depth
+    tied = config.tied_embeddings
+    if config.decoder == "rnn":
+        context = _attention(config, width, memory_width) if config.context == "attention" else config.context
+        return RecurrentDecoder(embedding, config.cell, width, depth, memory_width, context, size, tied, dropout)
+    shape, positions = _shape(config, width, dropout), _positions(config, width)
+    output = Output(width, size, embedding if tied else None)
+    if config.decoder == "transformer":
+        return TransformerDecoder(embedding, positions, shape, depth, memory_width, output)
+    return ConvolutionDecoder(embedding, positions, shape, config.kernel, depth, memory_width, output)
+
+
+def _build_language(config: ModelConfig, size: int, dropout: float, width: int, limit: int | None) -> Model:
+    depth = config.decoder_depth or config.depth
+    embedding = Embedding(size, width, dropout)
+    if config.decoder == "rnn":
+        reader = RecurrentReader(embedding, config.cell, width, depth, size, config.tied_embeddings, dropout)
+        return Language(reader, None)
+    shape, positions = _shape(config, width, dropout), _positions(config, width)
+    output = Output(width, size, embedding if config.tied_embeddings else None)
+    return Language(TransformerReader(embedding, positions, shape, depth, output), limit)
+
+
+def _shape(config: ModelConfig, width: int, dropout: float) -> LayerShape:
+    return LayerShape(
+        width=width,
+        heads=config.heads,
+        head_layout=config.head_layout,
+        ffn_width=config.ffn_width or 4 * width,
+        norm=config.norm,
+        activation=config.activation,
+        dropout=dropout,
+        attention_dropout=config.attention_dropout,
+        positions=config.positions if config.positions in ("rotary", "alibi") else None,
+    )
+
+
+def _positions(config: ModelConfig, width: int) -> PositionalEmbedding:
+    kind = config.positions if config.positions in ("learned", "sinusoidal") else "none"
+    return PositionalEmbedding(kind, config.position_combine, width, config.max_positions)
+
+
+def _attention(config: ModelConfig, query_width: int, memory_width: int) -> Attention:
+    if config.score == "multi-head":
+        return MultiHeadAttention(query_width, memory_width, config.heads, config.head_layout, config.attention_dropout)
+    return ScoredAttention(_score(config, query_width, memory_width), memory_width, config.attention_dropout)
+
+
+def _score(config: ModelConfig, query_width: int, memory_width: int) -> Score:
+    match config.score:
+        case "additive":
+            return Additive(query_width, memory_width)
+        case "dot":
+            return Dot()
+        case "scaled-dot":
+            return ScaledDot()
+        case "bilinear":
+            return Bilinear(query_width, memory_width)
+        case "projected":
+            return Projected(query_width, memory_width)
+        case "cosine":
+            return Cosine()
+        case "multi-head":
+            raise AssertionError("multi-head attention is not a score")
+
+
+def _initialise(model: nn.Module) -> None:
+    """Glorot for matrices, zero for biases, orthogonal recurrence, open forget gates; tables draw their own."""
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            if name.endswith("state_proj"):
+                for gate in module.weight.data.split(module.in_features):
+                    nn.init.orthogonal_(gate)
+            else:
+                nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        if isinstance(module, LSTMCell):
+            module.input_proj.bias.data[module.width : 2 * module.width] = 1.0

@@ -1,0 +1,51 @@
+"""Encoder-only: the class is read from the first, the last or the mean of the encoder's outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.models.seq2seq import Encoder, Memory, Model, State, last_real, masked_mean
+
+
+@dataclass(frozen=True)
+class NoState(State):
+    """A classifier carries nothing."""
+
+
+class Classifier(Model):
+    """logits = W pool(h) + b; one step gives them, whatever token it is given."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        pooling: Literal["first", "last", "mean"],
+        size: int,
+        dropout: float,
+        max_source: int | None,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.pooling = pooling
+        self.dropout = dropout
+        self.output = nn.Linear(encoder.width, size)
+        self.max_source = max_source
+
+    def encode(self, source: Tensor, mask: Tensor) -> Memory:
+        return self.encoder(source, mask)
+
+    def start(self, memory: Memory) -> State:
+        return NoState()
+
+    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        match self.pooling:
+            case "first":
+                pooled = memory.states[:, 0]
+            case "last":
+                pooled = last_real(memory.states, memory.mask)
+            case "mean":
+                pooled = masked_mean(memory.states, memory.mask)
+        return self.output(F.dropout(pooled, self.dropout, self.training))[:, None], state

@@ -1,0 +1,201 @@
+"""Recurrent encoder and decoder: Sutskever 2014, Cho 2014 (a fixed vector), Bahdanau 2015 (attention).
+
+encoder   h_i = f(x_i, h_(i-1)), read forwards, backwards or both ways;  c = the last states
+decoder   s_t = f(y_(t-1), s_(t-1) [, c or c_t]),  p(y_t) = softmax(W tanh(R [s_t, y_(t-1) [, c or c_t]]))
+attention c_t = Σ_i softmax_i(score(h_i, s_(t-1))) h_i
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.models.seq2seq import Decoder, Encoder, Memory, Reader, State, last_real
+from regard.nn.attention import Attention
+from regard.nn.embedding import Embedding, Output
+from regard.nn.layers import Layers
+from regard.nn.masks import key_mask
+from regard.nn.recurrent import CellState, Stack, hidden_of, make_cell, run, turn_around
+from regard.nn.taps import Tap
+
+CellKind = Literal["rnn", "lstm", "gru"]
+
+
+class DirectedLayer(nn.Module):
+    """One layer that reads forwards, backwards, or both ways with half the width each."""
+
+    def __init__(self, kind: CellKind, direction: Literal["forward", "backward", "both"], input_width: int, width: int):
+        super().__init__()
+        share = width // 2 if direction == "both" else width
+        self.forwards = make_cell(kind, input_width, share) if direction != "backward" else None
+        self.backwards = make_cell(kind, input_width, share) if direction != "forward" else None
+        self.states = Tap()
+
+    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, S, D) → states (B, S, W), and the last state of each direction side by side (B, W)."""
+        outputs, ends = [], []
+        last = (lengths - 1)[:, None, None]
+        if self.forwards is not None:
+            hidden = hidden_of(run(self.forwards, inputs, self.forwards.zero(inputs)))
+            outputs.append(hidden)
+            ends.append(hidden.gather(1, last.expand(-1, 1, hidden.shape[2])).squeeze(1))
+        if self.backwards is not None:
+            turned = hidden_of(run(self.backwards, turn_around(inputs, lengths), self.backwards.zero(inputs)))
+            outputs.append(turn_around(turned, lengths))
+            ends.append(turned.gather(1, last.expand(-1, 1, turned.shape[2])).squeeze(1))
+        return self.states(torch.cat(outputs, dim=-1)), torch.cat(ends, dim=-1)
+
+
+class RecurrentEncoder(Encoder):
+    """Its memory is the states of the top layer; the summary c is that layer's last state."""
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        kind: CellKind,
+        direction: Literal["forward", "backward", "both"],
+        width: int,
+        depth: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.width = width
+        self.dropout = dropout
+        self.embedding = embedding
+        embedded = embedding.weight.shape[1]
+        self.layers = Layers[DirectedLayer](
+            DirectedLayer(kind, direction, width if layer else embedded, width) for layer in range(depth)
+        )
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        states, summary = self.embedding(source), source
+        lengths = mask.sum(1)
+        for layer in self.layers:
+            states, summary = layer(states, lengths)
+            states = F.dropout(states, self.dropout, self.training)
+        return Memory(states, mask, summary)
+
+
+@dataclass(frozen=True)
+class RecurrentState(State):
+    layers: tuple[CellState, ...]
+    keys: Tensor | None = None
+    values: Tensor | None = None
+
+
+class RecurrentDecoder(Decoder[RecurrentState]):
+    """A stack of cells; the memory enters as its first state, at every step, or through attention."""
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        kind: CellKind,
+        width: int,
+        depth: int,
+        memory_width: int,
+        context: Literal["first-state", "every-step"] | Attention,
+        size: int,
+        tied: bool,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.embedding = embedding
+        embedded = embedding.weight.shape[1]
+        self.attention = context if isinstance(context, Attention) else None
+        self.every_step = context == "every-step"
+        context_width = self.attention.width if self.attention is not None else memory_width if self.every_step else 0
+        self.stack = Stack(kind, embedded, width, depth, dropout)
+        first = next(iter(self.stack.layers))
+        self.bridge = nn.Linear(memory_width, depth * first.memories * width)
+        self.context_proj = nn.Linear(context_width, first.gates * width, bias=False) if context_width else None
+        self.readout_proj = nn.Linear(width + embedded + context_width, embedded)
+        self.output = Output(embedded, size, embedding if tied else None)
+        self.states = Tap()
+
+    def start(self, memory: Memory) -> RecurrentState:
+        """s_0 = tanh(W c) for every layer; attention's keys and values are made here, once."""
+        cells = list(self.stack.layers)
+        pieces = torch.tanh(self.bridge(memory.summary)).chunk(len(cells) * cells[0].memories, dim=-1)
+        each = cells[0].memories
+        layers = tuple(tuple(pieces[i * each : (i + 1) * each]) for i in range(len(cells)))
+        keys, values = self.attention.prepare(memory.states) if self.attention is not None else (None, None)
+        return RecurrentState(layers, keys, values)
+
+    def step(self, tokens: Tensor, memory: Memory, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        embedded = self.embedding(tokens)
+        if self.attention is not None:
+            hidden, context, layers = self._attend_along(embedded, memory, state)
+        elif self.every_step:
+            context = memory.summary[:, None].expand(-1, tokens.shape[1], -1)
+            hidden, layers = self._run_with(embedded, memory.summary, state)
+        else:
+            hidden, layers = self.stack(embedded, state.layers)
+            context = None
+        hidden = self.states(hidden)
+        seen = (hidden, embedded) if context is None else (hidden, embedded, context)
+        readout = torch.tanh(self.readout_proj(torch.cat(seen, dim=-1)))
+        logits = self.output(F.dropout(readout, self.dropout, self.training))
+        return logits, RecurrentState(layers, state.keys, state.values)
+
+    def _attend_along(
+        self, embedded: Tensor, memory: Memory, state: RecurrentState
+    ) -> tuple[Tensor, Tensor, tuple[CellState, ...]]:
+        """The loop of Bahdanau 2015: the state before each step asks, the answer enters the step."""
+        assert self.attention is not None and self.context_proj is not None
+        assert state.keys is not None and state.values is not None
+        mask, layers = key_mask(memory.mask), state.layers
+        hidden, contexts = [], []
+        for projected in next(iter(self.stack.layers)).input_proj(embedded).unbind(1):
+            query = layers[-1][0][:, None]
+            context = self.attention(query, state.keys, state.values, mask)[:, 0]
+            layers = self._step(projected + self.context_proj(context), layers)
+            hidden.append(layers[-1][0])
+            contexts.append(context)
+        return torch.stack(hidden, dim=1), torch.stack(contexts, dim=1), layers
+
+    def _run_with(self, embedded: Tensor, summary: Tensor, state: RecurrentState):
+        """c enters every step beside the previous output and state."""
+        assert self.context_proj is not None
+        layers, hidden, constant = state.layers, [], self.context_proj(summary)
+        for projected in next(iter(self.stack.layers)).input_proj(embedded).unbind(1):
+            layers = self._step(projected + constant, layers)
+            hidden.append(layers[-1][0])
+        return torch.stack(hidden, dim=1), layers
+
+    def _step(self, projected: Tensor, layers: tuple[CellState, ...]) -> tuple[CellState, ...]:
+        first, *above = self.stack.layers
+        after = [first.step(projected, layers[0])]
+        for cell, state in zip(above, layers[1:], strict=True):
+            below = F.dropout(after[-1][0], self.dropout, self.training)
+            after.append(cell.step(cell.input_proj(below), state))
+        return tuple(after)
+
+
+class RecurrentReader(Reader[RecurrentState]):
+    """One recurrence reads and writes: everything said so far is in a state of constant size."""
+
+    def __init__(
+        self, embedding: Embedding, kind: CellKind, width: int, depth: int, size: int, tied: bool, dropout: float
+    ):
+        super().__init__()
+        self.dropout = dropout
+        self.embedding = embedding
+        self.stack = Stack(kind, embedding.weight.shape[1], width, depth, dropout)
+        self.readout_proj = nn.Linear(width, embedding.weight.shape[1])
+        self.output = Output(embedding.weight.shape[1], size, embedding if tied else None)
+        self.states = Tap()
+
+    def read(self, source: Tensor, mask: Tensor) -> Memory:
+        embedded = self.embedding(source)
+        states, layers = self.stack(embedded, self.stack.zero(embedded), mask.sum(1))
+        return Memory(states, mask, last_real(states, mask), RecurrentState(layers))
+
+    def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        hidden, layers = self.stack(self.embedding(tokens), state.layers)
+        readout = torch.tanh(self.readout_proj(self.states(hidden)))
+        return self.output(F.dropout(readout, self.dropout, self.training)), RecurrentState(layers)

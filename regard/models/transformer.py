@@ -1,0 +1,186 @@
+"""The Transformer (Vaswani 2017): nothing but attention, point-wise layers, residuals, norms and positions.
+
+encoder layer   x = x + SelfAttention(x);  x = x + FeedForward(x)
+decoder layer   x = x + MaskedSelfAttention(x);  x = x + CrossAttention(x, memory);  x = x + FeedForward(x)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.models.seq2seq import Decoder, Encoder, Memory, State, masked_mean
+from regard.nn.attention import MultiHeadAttention
+from regard.nn.blocks import FeedForward, Residual
+from regard.nn.embedding import Embedding, Output
+from regard.nn.layers import Layers
+from regard.nn.masks import key_mask
+from regard.nn.positions import PositionalEmbedding
+from regard.nn.taps import Tap
+
+Norm = Literal["pre", "post", "none"]
+
+
+@dataclass(frozen=True)
+class LayerShape:
+    """What the layers of one side have in common."""
+
+    width: int
+    heads: int
+    head_layout: Literal["split", "full"]
+    ffn_width: int
+    norm: Norm
+    activation: str
+    dropout: float
+    attention_dropout: float
+    positions: Literal["rotary", "alibi"] | None  # those that act inside self-attention
+
+    def attention(self, memory_width: int | None = None) -> MultiHeadAttention:
+        own = memory_width is None
+        return MultiHeadAttention(
+            self.width,
+            memory_width or self.width,
+            self.heads,
+            self.head_layout,
+            self.attention_dropout,
+            self.positions if own else None,
+        )
+
+    def residual(self) -> Residual:
+        return Residual(self.width, self.norm, self.dropout)
+
+    def feed_forward(self) -> FeedForward:
+        return FeedForward(self.width, self.ffn_width, self.activation, self.dropout)
+
+    def last_norm(self) -> nn.Module:
+        """Pre-norm leaves the residual path unnormed: one more norm stands at its end."""
+        return nn.LayerNorm(self.width) if self.norm == "pre" else nn.Identity()
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, shape: LayerShape) -> None:
+        super().__init__()
+        self.self_attention = shape.attention()
+        self.self_residual = shape.residual()
+        self.feed_forward = shape.feed_forward()
+        self.ffn_residual = shape.residual()
+        self.states = Tap()
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """(B, S, D), mask (B, 1, 1, S) → (B, S, D)."""
+        inputs = self.self_residual.before(states)
+        keys, values = self.self_attention.prepare(inputs)
+        states = self.self_residual.after(states, self.self_attention(inputs, keys, values, mask))
+        states = self.ffn_residual.after(states, self.feed_forward(self.ffn_residual.before(states)))
+        return self.states(states)
+
+
+class TransformerEncoder(Encoder):
+    """Without positions it is a function of the set of tokens: permuting the source permutes the memory."""
+
+    def __init__(self, embedding: Embedding, positions: PositionalEmbedding, shape: LayerShape, depth: int) -> None:
+        super().__init__()
+        self.width = shape.width
+        self.embedding = embedding
+        self.positions = positions
+        self.layers = Layers[EncoderLayer](EncoderLayer(shape) for _ in range(depth))
+        self.norm = shape.last_norm()
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        states = self.positions(self.embedding(source))
+        looks = key_mask(mask)
+        for layer in self.layers:
+            states = layer(states, looks)
+        states = self.norm(states)
+        return Memory(states, mask, masked_mean(states, mask))
+
+
+@dataclass(frozen=True)
+class LayerState(State):
+    """Keys and values (B, H, ·, K): of the tokens so far, and of the memory."""
+
+    keys: Tensor
+    values: Tensor
+    memory_keys: Tensor | None = None
+    memory_values: Tensor | None = None
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, cross-attention (not in a language model), feed-forward."""
+
+    def __init__(self, shape: LayerShape, memory_width: int | None) -> None:
+        super().__init__()
+        self.self_attention = shape.attention()
+        self.self_residual = shape.residual()
+        self.cross_attention = shape.attention(memory_width) if memory_width else None
+        self.cross_residual = shape.residual() if memory_width else None
+        self.feed_forward = shape.feed_forward()
+        self.ffn_residual = shape.residual()
+        self.states = Tap()
+
+    def start(self, batch: int, memory: Tensor | None) -> LayerState:
+        """No tokens yet; the memory's keys and values are made here, once."""
+        heads, total = self.self_attention.heads, self.self_attention.key_proj.out_features
+        nothing = self.self_attention.key_proj.weight.new_zeros(batch, heads, 0, total // heads)
+        if self.cross_attention is None or memory is None:
+            return LayerState(nothing, nothing)
+        return LayerState(nothing, nothing, *self.cross_attention.prepare(memory))
+
+    def forward(
+        self, states: Tensor, past: LayerState, mask: Tensor | None, memory_mask: Tensor | None
+    ) -> tuple[Tensor, LayerState]:
+        """States (B, T, D) of new tokens behind `past`; mask (B, 1, 1 or T, past + T) narrows what causality allows."""
+        inputs = self.self_residual.before(states)
+        keys, values = self.self_attention.prepare(inputs, past.keys.shape[2])
+        keys, values = torch.cat((past.keys, keys), dim=2), torch.cat((past.values, values), dim=2)
+        states = self.self_residual.after(states, self.self_attention(inputs, keys, values, mask, causal=True))
+        if self.cross_attention is not None and self.cross_residual is not None:
+            assert past.memory_keys is not None and past.memory_values is not None
+            inputs = self.cross_residual.before(states)
+            context = self.cross_attention(inputs, past.memory_keys, past.memory_values, memory_mask)
+            states = self.cross_residual.after(states, context)
+        states = self.ffn_residual.after(states, self.feed_forward(self.ffn_residual.before(states)))
+        return self.states(states), LayerState(keys, values, past.memory_keys, past.memory_values)
+
+
+@dataclass(frozen=True)
+class TransformerState(State):
+    layers: tuple[LayerState, ...]
+
+    @property
+    def length(self) -> int:
+        return self.layers[0].keys.shape[2]
+
+
+class TransformerDecoder(Decoder[TransformerState]):
+    def __init__(
+        self,
+        embedding: Embedding,
+        positions: PositionalEmbedding,
+        shape: LayerShape,
+        depth: int,
+        memory_width: int,
+        output: Output,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.positions = positions
+        self.layers = Layers[DecoderLayer](DecoderLayer(shape, memory_width) for _ in range(depth))
+        self.norm = shape.last_norm()
+        self.output = output
+
+    def start(self, memory: Memory) -> TransformerState:
+        batch = memory.states.shape[0]
+        return TransformerState(tuple(layer.start(batch, memory.states) for layer in self.layers))
+
+    def step(self, tokens: Tensor, memory: Memory, state: TransformerState) -> tuple[Tensor, TransformerState]:
+        states = self.positions(self.embedding(tokens), state.length)
+        looks = key_mask(memory.mask)
+        after = []
+        for layer, past in zip(self.layers, state.layers, strict=True):
+            states, new = layer(states, past, None, looks)
+            after.append(new)
+        return self.output(self.norm(states)), TransformerState(tuple(after))

@@ -1,0 +1,231 @@
+"""Attention in the open: scores → weights → context, for every way of scoring.
+
+    scores   how well each key answers each query       (B, H, T, S)
+    weights  softmax of the scores over the allowed keys (B, H, T, S)
+    context  the weighted mean of the values             (B, H, T, K)
+
+Keys and values depend on the memory alone: `prepare` makes them once, each step only asks.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.nn.masks import causal_mask
+from regard.nn.positions import alibi, rotate
+from regard.nn.taps import Tap, watched
+
+
+def weigh(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax over the keys that may be looked at: (B, H, T, S) → (B, H, T, S)."""
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1)
+
+
+def scaled_dot(queries: Tensor, keys: Tensor) -> Tensor:
+    """q·k / √K: without the root the softmax is peaked at large K (Vaswani 2017, 3.2.1)."""
+    return queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+
+
+class Score(nn.Module, ABC):
+    """How a query s (B, T, Q) is compared with the states h (B, S, D) of a memory."""
+
+    def prepare(self, states: Tensor) -> Tensor:
+        """The part that depends on the memory alone."""
+        return states
+
+    @abstractmethod
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """(B, T, Q), (B, S, ·) → scores (B, T, S)."""
+
+
+class Dot(Score):
+    """hᵀs."""
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return query @ keys.transpose(-2, -1)
+
+
+class ScaledDot(Score):
+    """hᵀs / √m."""
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return scaled_dot(query, keys)
+
+
+class Bilinear(Score):
+    """hᵀWs / √m, with widths that may differ (Luong 2015, "general")."""
+
+    def __init__(self, query_width: int, memory_width: int) -> None:
+        super().__init__()
+        self.key_proj = nn.Linear(memory_width, query_width, bias=False)
+
+    def prepare(self, states: Tensor) -> Tensor:
+        return self.key_proj(states)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return scaled_dot(query, keys)
+
+
+class Projected(Score):
+    """(W₁h)ᵀ(W₂s): both sides learn what to compare."""
+
+    def __init__(self, query_width: int, memory_width: int) -> None:
+        super().__init__()
+        self.query_proj = nn.Linear(query_width, query_width, bias=False)
+        self.key_proj = nn.Linear(memory_width, query_width, bias=False)
+
+    def prepare(self, states: Tensor) -> Tensor:
+        return self.key_proj(states)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return self.query_proj(query) @ keys.transpose(-2, -1)
+
+
+class Cosine(Score):
+    """g · hᵀs / (|h||s|): unit-norm states; the learned scale g lets the softmax be sharp all the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log_scale = nn.Parameter(torch.tensor(math.log(10.0)))
+
+    def prepare(self, states: Tensor) -> Tensor:
+        return F.normalize(states, dim=-1)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return self.log_scale.exp() * (F.normalize(query, dim=-1) @ keys.transpose(-2, -1))
+
+
+class Additive(Score):
+    """vᵀ tanh(W h + U s + b): an MLP of [h, s] (Bahdanau 2015, A.1.2)."""
+
+    def __init__(self, query_width: int, memory_width: int) -> None:
+        super().__init__()
+        self.query_proj = nn.Linear(query_width, query_width, bias=False)
+        self.key_proj = nn.Linear(memory_width, query_width)
+        self.score_proj = nn.Linear(query_width, 1, bias=False)
+
+    def prepare(self, states: Tensor) -> Tensor:
+        return self.key_proj(states)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        hidden = torch.tanh(self.query_proj(query)[:, :, None] + keys[:, None])  # (B, T, S, Q)
+        return self.score_proj(hidden).squeeze(-1)
+
+
+class Attention(nn.Module, ABC):
+    """Looks at a memory: prepare once, ask many times. `width` is that of the context."""
+
+    width: int
+
+    @abstractmethod
+    def prepare(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """States (B, S, D) → keys and values."""
+
+    @abstractmethod
+    def forward(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """Queries (B, T, Q) → contexts (B, T, width); mask broadcasts over (B, H, T, S)."""
+
+
+class ScoredAttention(Attention):
+    """One head: the states themselves are the values."""
+
+    def __init__(self, score: Score, memory_width: int, dropout: float) -> None:
+        super().__init__()
+        self.width = memory_width
+        self.score = score
+        self.dropout = dropout
+        self.weights = Tap()
+
+    def prepare(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        return self.score.prepare(states), states
+
+    def forward(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        scores = self.score(query, keys)[:, None]  # (B, 1, T, S)
+        weights = self.weights(weigh(scores, mask))
+        return F.dropout(weights, self.dropout, self.training)[:, 0] @ values
+
+
+class MultiHeadAttention(Attention):
+    """concat_h(softmax(Q_h K_hᵀ/√K) V_h) W_o  with Q, K, V by learned projections (Vaswani 2017, 3.2.2).
+
+    `split`: each head is width/heads wide, so the heads together cost as much as one. `full`: each head has the full
+    width, and output_proj resizes their concatenation. Nothing here depends on the length.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        memory_width: int,
+        heads: int,
+        layout: Literal["split", "full"],
+        dropout: float,
+        positions: Literal["rotary", "alibi"] | None = None,
+    ) -> None:
+        super().__init__()
+        self.width = width
+        self.heads = heads
+        self.dropout = dropout
+        self.positions = positions
+        head_width = width // heads if layout == "split" else width
+        self.query_proj = nn.Linear(width, heads * head_width, bias=False)
+        self.key_proj = nn.Linear(memory_width, heads * head_width, bias=False)
+        self.value_proj = nn.Linear(memory_width, heads * head_width, bias=False)
+        self.output_proj = nn.Linear(heads * head_width, width, bias=False)
+        self.weights = Tap()
+
+    def prepare(self, states: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
+        """(B, S, D) → keys and values (B, H, S, K); with rotary positions the first state stands at `start`."""
+        keys = self._split(self.key_proj(states))
+        if self.positions == "rotary":
+            keys = rotate(keys, start + torch.arange(keys.shape[2], device=keys.device))
+        return keys, self._split(self.value_proj(states))
+
+    def forward(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, causal: bool = False
+    ) -> Tensor:
+        """Queries are the last T of S positions where positions or `causal` (each looks back only) matter."""
+        queries = self._split(self.query_proj(query))  # (B, H, T, K)
+        length, total = queries.shape[2], keys.shape[2]
+        if self.positions == "rotary":
+            queries = rotate(queries, torch.arange(total - length, total, device=queries.device))
+        bias = self._bias(length, total, queries.device)
+        fused = not watched()
+        square = fused and causal and mask is None and bias is None and length == total
+        if causal and not square and length > 1:
+            causes = causal_mask(length, total, queries.device)
+            mask = causes if mask is None else mask & causes
+        if fused:
+            context = self._fused(queries, keys, values, mask, bias, square)
+        else:
+            context = self._open(queries, keys, values, mask, bias)
+        return self.output_proj(context.transpose(1, 2).flatten(2))
+
+    def _open(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
+        scores = scaled_dot(queries, keys)
+        weights = self.weights(weigh(scores if bias is None else scores + bias, mask))
+        return F.dropout(weights, self.dropout, self.training) @ values
+
+    def _fused(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None, square: bool
+    ) -> Tensor:
+        if bias is not None:
+            mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
+        dropout = self.dropout if self.training else 0.0
+        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, is_causal=square)
+
+    def _bias(self, length: int, total: int, device: torch.device) -> Tensor | None:
+        if self.positions != "alibi":
+            return None
+        positions = torch.arange(total, device=device)
+        return alibi(self.heads, positions[total - length :], positions)
+
+    def _split(self, vectors: Tensor) -> Tensor:
+        return vectors.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, T, H·K) → (B, H, T, K)

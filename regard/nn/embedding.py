@@ -1,0 +1,38 @@
+"""Ids to vectors and vectors to logits, with one table for both where they are tied (Press & Wolf 2017)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class Embedding(nn.Module):
+    """√D · table[id], the table drawn with variance 1/D: vectors come out with unit variance, ties give unit logits."""
+
+    def __init__(self, size: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(size, width).normal_(0, width**-0.5))
+        self.dropout = dropout
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(B, T) → (B, T, D)."""
+        vectors = F.embedding(ids, self.weight) * math.sqrt(self.weight.shape[1])
+        return F.dropout(vectors, self.dropout, self.training)
+
+
+class Output(nn.Module):
+    """logits = x Eᵀ + b, where E is the target's embedding table or a table of its own."""
+
+    def __init__(self, width: int, size: int, tied: Embedding | None = None) -> None:
+        super().__init__()
+        self.weight = (
+            tied.weight if tied is not None else nn.Parameter(torch.empty(size, width).normal_(0, width**-0.5))
+        )
+        self.bias = nn.Parameter(torch.zeros(size))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, V)."""
+        return F.linear(states, self.weight, self.bias)

@@ -1,0 +1,70 @@
+"""Taps: named places where a tensor may be watched or replaced; the identity otherwise.
+
+A tap's name is its module path (`decoder.layers.1.cross_attention.weights`). Its tensor has the queries or time steps
+on axis -2, so that what a loop saw step by step joins into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+Replacement = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What has been seen, call by call, and what is to be replaced, by tap name."""
+
+    names: Mapping[Tap, str]
+    replace: Mapping[str, Replacement]
+    seen: dict[str, list[Tensor]] = field(default_factory=dict)
+
+    def look(self, tap: Tap, tensor: Tensor) -> Tensor:
+        name = self.names.get(tap)
+        if name is None:  # of another model
+            return tensor
+        if name in self.replace:
+            tensor = self.replace[name](tensor)
+        self.seen.setdefault(name, []).append(tensor)
+        return tensor
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything seen, the steps of a loop joined along the query axis."""
+        return {name: torch.cat(pieces, dim=-2) for name, pieces in self.seen.items()}
+
+
+_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+class Tap(nn.Module):
+    """The identity, unless somebody watches."""
+
+    def forward(self, tensor: Tensor) -> Tensor:
+        watch = _watch.get()
+        return tensor if watch is None else watch.look(self, tensor)
+
+
+def watched() -> bool:
+    """Whether somebody watches: attention then works in the open instead of in a fused kernel."""
+    return _watch.get() is not None
+
+
+@contextmanager
+def watching(model: nn.Module, replace: Mapping[str, Replacement] | None = None) -> Iterator[Watch]:
+    """Watch every tap of a model while the block runs."""
+    names: dict[Tap, str] = {module: name for name, module in model.named_modules() if isinstance(module, Tap)}
+    unknown = set(replace or {}) - set(names.values())
+    assert not unknown, f"no such tap: {sorted(unknown)}"
+    token = _watch.set(Watch(names, replace or {}))
+    try:
+        watch = _watch.get()
+        assert watch is not None
+        yield watch
+    finally:
+        _watch.reset(token)
