@@ -59,7 +59,7 @@ def settle(*trees: Tree, where: str = "settings") -> RunConfig:
     try:
         config = RunConfig.model_validate(tree)
     except ValidationError as error:
-        raise UserError(_first_problem(error, where)) from None
+        raise UserError(first_problem(error, where)) from None
     check(config)
     return config
 
@@ -86,7 +86,10 @@ def near(word: str, known: Any) -> str:
     return f", did you mean {close[0]!r}?" if close else ""
 
 
-def _first_problem(error: ValidationError, where: str) -> str:
+def first_problem(error: object, where: str) -> str | None:
+    """The first thing that validation found, in one line; None for any other error."""
+    if not isinstance(error, ValidationError):
+        return None
     problem = error.errors()[0]
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":

@@ -147,5 +147,6 @@ def _initialise(model: nn.Module) -> None:
                 nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+    for module in model.modules():  # a second walk: a cell comes before its projections, which would close it again
         if isinstance(module, LSTMCell):
             module.input_proj.bias.data[module.width : 2 * module.width] = 1.0

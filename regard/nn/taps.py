@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 Replacement = Callable[[Tensor], Tensor]
 
@@ -36,7 +37,13 @@ class Watch:
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything seen, the steps of a loop joined along the query axis."""
-        return {name: torch.cat(pieces, dim=-2) for name, pieces in self.seen.items()}
+        return {name: _join(pieces) for name, pieces in self.seen.items()}
+
+
+def _join(pieces: list[Tensor]) -> Tensor:
+    """Steps one below the other; keys that an early step did not have yet had no weight in it."""
+    widest = max(piece.shape[-1] for piece in pieces)
+    return torch.cat([F.pad(piece, (0, widest - piece.shape[-1])) for piece in pieces], dim=-2)
 
 
 _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)

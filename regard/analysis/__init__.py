@@ -1,0 +1,1 @@
+"""Looking inside: traces, attention maps, descriptions."""

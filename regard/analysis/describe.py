@@ -1,0 +1,118 @@
+"""What a model is made of: its modules with shapes and parameters, and what a token costs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.config import ModelConfig
+from regard.models.build import build_model
+from regard.models.seq2seq import Model
+from regard.nn.attention import Attention, MultiHeadAttention
+from regard.nn.embedding import Output
+from regard.nn.taps import Tap
+
+
+@dataclass(frozen=True)
+class Part:
+    """One module: its path, kind, the shapes of its own weights, and the parameters beneath it."""
+
+    name: str
+    kind: str
+    shapes: dict[str, list[int]]
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Multiply-adds of one token: `fixed`, and `per_key` for each token that some attention looks at."""
+
+    fixed: int
+    per_key: int
+
+
+@dataclass(frozen=True)
+class Description:
+    title: str
+    about: str
+    parts: tuple[Part, ...]
+    parameters: int  # tied tables count once
+    source_token: Cost
+    target_token: Cost
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def blueprint(config: ModelConfig, source_size: int, target_size: int, shared: bool) -> Model:
+    """The model without memory for its weights."""
+    with torch.device("meta"):
+        return build_model(config, source_size, target_size, shared, seed=0)
+
+
+def describe(model: Model, title: str, about: str) -> Description:
+    parts = tuple(_part(name, module) for name, module in model.named_modules() if not isinstance(module, Tap))
+    reading, writing = _costs(model)
+    return Description(
+        title=title,
+        about=about,
+        parts=parts,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        source_token=reading,
+        target_token=writing,
+    )
+
+
+def render(description: Description) -> str:
+    """The tree as text: indentation is depth, repeated layers are told once."""
+    lines = [description.title, description.about, ""]
+    shown: dict[str, str] = {}
+    folded: list[str] = []
+    for part in description.parts:
+        if any(part.name.startswith(f"{name}.") or part.name == name for name in folded):
+            continue
+        parent, _, leaf = part.name.rpartition(".")
+        if leaf.isdigit() and leaf != "0":  # a layer like the first: told once
+            folded.append(part.name)
+            shown[parent] = leaf
+            continue
+        depth = part.name.count(".") + 1 if part.name else 0
+        shapes = "  ".join(f"{name} {tuple(shape)}" for name, shape in part.shapes.items())
+        label = leaf or "model"
+        lines.append(
+            f"{'  ' * depth}{label:<{max(2, 34 - 2 * depth)}} {part.kind:<22} {part.parameters:>11,}  {shapes}"
+        )
+    layers = ", ".join(f"{parent}: {int(last) + 1} layers alike" for parent, last in shown.items())
+    lines += [""] + ([f"({layers}; the first is shown)"] if layers else [])
+    lines.append(f"parameters: {description.parameters:,} (a tied table counts once)")
+    for side in ("source", "target"):
+        cost: Cost = getattr(description, f"{side}_token")
+        more = f" + {cost.per_key:,} for each token looked at" if cost.per_key else ", whatever the length"
+        lines.append(f"a {side} token costs {cost.fixed:,} multiply-adds{more}")
+    return "\n".join(lines)
+
+
+def _part(name: str, module: nn.Module) -> Part:
+    own = {key: list(parameter.shape) for key, parameter in module.named_parameters(recurse=False)}
+    return Part(name, type(module).__name__, own, sum(parameter.numel() for parameter in module.parameters()))
+
+
+def _costs(model: Model) -> tuple[Cost, Cost]:
+    """Of a source token and of a target token. What a decoder makes of the memory is paid by source tokens."""
+    fixed, per_key = {"source": 0, "target": 0}, {"source": 0, "target": 0}
+    alone = not hasattr(model, "encoder")
+    for name, module in model.named_modules():
+        side = "source" if name.startswith("encoder") else "target"
+        if isinstance(module, nn.Linear | nn.Conv1d | Output) and not name.endswith("bridge"):  # once a sentence
+            looks_back = "cross_attention" in name or name.startswith("decoder.attention")
+            prepared = looks_back and name.endswith(("key_proj", "value_proj"))
+            fixed["source" if prepared else side] += module.weight.numel()
+        if isinstance(module, MultiHeadAttention):
+            per_key[side] += 2 * module.query_proj.out_features  # one product for the score, one for the mean
+        elif isinstance(module, Attention):
+            per_key[side] += 2 * module.width
+    written = Cost(fixed["target"], per_key["target"])
+    return written if alone else Cost(fixed["source"], per_key["source"]), written

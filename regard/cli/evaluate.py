@@ -1,0 +1,96 @@
+"""regard evaluate."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from regard.cli.progress import progress_bar
+from regard.cli.translate import chosen_search
+from regard.config import SearchConfig
+from regard.errors import UserError
+
+if TYPE_CHECKING:
+    from regard.data.corpus import Example
+    from regard.pipeline import Pipeline
+
+
+def evaluate(
+    run: Path,
+    /,
+    *,
+    source: Path | None = None,
+    reference: Path | None = None,
+    split: Literal["test", "dev"] = "test",
+    search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
+    threads: int | None = None,
+    baselines: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Measure a model: BLEU, chrF, TER, exact match, accuracy by length; perplexity; or accuracy and confusions.
+
+    Parameters
+    ----------
+    run
+        A run directory; its own test examples are used unless files are given.
+    source
+        A file with one source a line.
+    reference
+        A file with one reference a line; alone for a language model.
+    split
+        Which of the run's own examples.
+    threads
+        CPU threads.
+    baselines
+        A language model: also what gzip and a 5-gram need for a character, trained on the run's corpus.
+    json
+        The report as JSON.
+    """
+    from regard.evaluation import render
+    from regard.pipeline import load
+
+    model = load(run, threads)
+    examples = _examples(model, source, reference, split)
+    with progress_bar("evaluating", len(examples)) as progress:
+        report = model.evaluate(examples, chosen_search(model, search), progress)
+    if baselines:
+        report = _with_baselines(model, report, examples)
+    print(jsonlib.dumps(report.as_dict(), ensure_ascii=False, indent=2) if json else render(report))
+    return 0
+
+
+def _examples(model: Pipeline, source: Path | None, reference: Path | None, split: Literal["test", "dev"]):
+    from regard.data.corpus import Example
+    from regard.data.files import read_lines
+
+    if source is None and reference is None:
+        examples = model.run.examples(split)
+        if not examples:
+            raise UserError(f"{model.run.path} holds no {split} examples; give --source and --reference")
+        return examples
+    if reference is None:
+        raise UserError(f"--source {source} needs --reference, its true translations")
+    references = list(read_lines(reference))
+    sources = list(read_lines(source)) if source is not None else [""] * len(references)
+    if len(sources) != len(references):
+        raise UserError(
+            f"{source} has {len(sources)} lines and {reference} has {len(references)}; they must be parallel"
+        )
+    if not references:
+        raise UserError(f"{reference} is empty: there is nothing to evaluate")
+    return [Example(*pair) for pair in zip(sources, references, strict=True)]
+
+
+def _with_baselines(model: Pipeline, report, examples: list[Example]):
+    from dataclasses import replace
+
+    from regard.data.corpus import load_corpus
+    from regard.evaluation import LanguageReport, baselines
+
+    if not isinstance(report, LanguageReport):
+        raise UserError("--baselines compares language models; this run is something else")
+    train = [example.target for example in load_corpus(model.run.config.data).train]
+    return replace(report, baselines=baselines(train, [example.target for example in examples]))

@@ -1,0 +1,60 @@
+"""regard look."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from regard.cli.translate import chosen_search
+from regard.config import SearchConfig
+from regard.errors import UserError
+
+
+def look(
+    run: Path,
+    text: str,
+    /,
+    *,
+    target: str | None = None,
+    attention: str | None = None,
+    out: Path | None = None,
+    search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
+) -> int:
+    """Show what the model attended to while it wrote its output (or while it is told to write --target).
+
+    Parameters
+    ----------
+    run
+        A run directory.
+    text
+        The source.
+    target
+        The output to look at, instead of the one that search finds.
+    attention
+        Which attention, for example decoder.layers.0.cross_attention; without it the last that looks at the source.
+    out
+        Save the map, every head apart, to this .svg file.
+    """
+    from regard.pipeline import load
+    from regard.pipeline.result import default_attention
+
+    if not text.strip():
+        raise UserError("the text is empty; give a source to look at")
+    model = load(run)
+    if target is None:
+        result = model.translate_all([text], chosen_search(model, search))[0]
+        print(f"{text} → {result.text}\n")
+        seen = result.trace()
+    else:
+        seen = model.look(text, target)
+    found = seen.attention(attention or default_attention(seen))
+    heads = f", mean of {found.heads} heads" if found.heads > 1 else ""
+    print(f"{found.name}{heads}\n\n{found.text()}")
+    if len(seen.attentions) > 1:
+        print("\nothers: " + " ".join(name for name in seen.attentions if name != found.name))
+    if out is not None:
+        print(f"saved {found.save(out)}", file=sys.stderr)
+    return 0

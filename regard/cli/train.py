@@ -1,0 +1,53 @@
+"""regard train."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from regard.config import RunConfig, read_recipe, settle
+from regard.errors import UserError
+
+
+def train(
+    recipe: str | None = None,
+    /,
+    *,
+    out: Path | None = None,
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    settings: Annotated[RunConfig, Parameter(name="*")] = RunConfig(),  # noqa: B008
+) -> int:
+    """Train a model; the run directory holds the complete recipe, the tokenizers, the weights and the curves.
+
+    Parameters
+    ----------
+    recipe
+        A TOML file, or the name of one that ships with regard. Without it, give --data.* and --model.preset.
+    out
+        The run directory to write (runs/RECIPE or runs/PRESET).
+    resume
+        Go on with the run in --out from where it stopped.
+    """
+    given = settings.model_dump(exclude_unset=True)
+    if resume and out is None:
+        raise UserError("--resume needs --out RUN: the run directory to go on with")
+    if not resume and recipe is None and not given:
+        raise UserError(
+            "nothing to train: name a recipe (regard data list shows them), or give --data.pairs FILE, or "
+            "--data.source FILE and --data.target FILE, with --model.preset NAME"
+        )
+    config = settle(read_recipe(recipe) if recipe else {}, given, where=recipe or "command line")
+    from regard.experiment import run_experiment
+
+    result = run_experiment(config, out or Path("runs") / _name(recipe, config), resume)
+    if result.status == "interrupted":
+        return 130
+    print(f"next: regard evaluate {result.path}", file=sys.stderr)
+    return 0
+
+
+def _name(recipe: str | None, config: RunConfig) -> str:
+    return Path(recipe).stem if recipe else config.model.preset or f"{config.model.encoder}-{config.model.decoder}"

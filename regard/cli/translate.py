@@ -1,0 +1,128 @@
+"""regard translate."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+from cyclopts import Parameter
+
+from regard.cli.progress import progress_bar
+from regard.config import SearchConfig
+from regard.errors import UserError
+
+if TYPE_CHECKING:
+    from regard.pipeline import Pipeline, Result
+
+CHUNK = 1024  # lines translated before they are written: an interrupted run keeps what it wrote
+
+
+def translate(
+    run: Path,
+    /,
+    *text: str,
+    input: Path | None = None,
+    output: Path | None = None,
+    search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
+    threads: int | None = None,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Translate texts, lines of a file, or lines of standard input: n lines in are n lines out.
+
+    A language model continues its input, a classifier names the class and its probability. With --n-best above 1 each
+    output is a line of its own: number of the input TAB score TAB output.
+
+    Parameters
+    ----------
+    run
+        A run directory.
+    text
+        Texts to translate; without them --input or standard input is read.
+    input
+        A file with one text a line (.gz allowed).
+    output
+        Where to write instead of standard output.
+    threads
+        CPU threads.
+    json
+        One JSON object a line, with text, score, tokens and whether the output is finished.
+    """
+    from regard.pipeline import load
+
+    if text and input is not None:
+        raise UserError(f"texts and --input {input} are both given; keep one")
+    texts = list(text) if text else _lines(input)
+    model = load(run, threads)
+    asked = chosen_search(model, search)
+    shown = sum(1 for line in texts if line.strip())
+    unfinished = 0
+    with _opened(output) as file, progress_bar("translating", shown) as progress:
+        for first in range(0, len(texts), CHUNK):
+            results = model.translate_all(texts[first : first + CHUNK], asked, progress)
+            for number, result in enumerate(results, start=first + 1):
+                file.write(_line(number, result, json, asked.n_best, bool(text)) + "\n")
+                unfinished += not result.finished and result.problem is None
+                if result.problem:
+                    print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
+            file.flush()
+    if unfinished:
+        longer = "raise --max-tokens for more"
+        print(f"regard: {unfinished} of {len(texts)} outputs reached the length limit; {longer}", file=sys.stderr)
+    return 0
+
+
+def chosen_search(model: Pipeline, given: SearchConfig) -> SearchConfig:
+    """The run's own search with what was asked for on top; n best outputs need n beams."""
+    fields = given.model_dump(exclude_unset=True)
+    if not fields.get("sample", model.search.sample):
+        fields["beams"] = fields.get("beams") or max(model.search.beams, fields.get("n_best", 1))
+    return model.search_with(**fields)
+
+
+def _lines(path: Path | None) -> list[str]:
+    from regard.data.files import read_lines
+
+    if path is not None:
+        return list(read_lines(path))
+    if sys.stdin.isatty():
+        raise UserError("nothing to translate: give texts, --input FILE, or lines on standard input")
+    try:
+        return [line.decode().removesuffix("\n").removesuffix("\r") for line in sys.stdin.buffer]
+    except UnicodeDecodeError as error:
+        raise UserError(f"standard input is not UTF-8 ({error.reason}); convert it") from None
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[TextIO]:
+    if path is None:
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # pyrefly: ignore
+        yield sys.stdout
+        return
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            yield file
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another --output") from None
+
+
+def _line(number: int, result: Result, as_json: bool, n_best: int, spoken: bool) -> str:
+    """One line a result; a line break inside an output is written as \\n, unless a person typed the text."""
+    if as_json:
+        return jsonlib.dumps(result.as_dict(), ensure_ascii=False)
+    if result.probabilities:
+        shown = list(result.probabilities.items())[:n_best]
+        return "\n".join(f"{name}\t{probability:.4f}" for name, probability in shown)
+    if n_best > 1 and not result.problem and result.alternatives:
+        rows = (f"{number}\t{each.score:.4f}\t{_flat(each.text)}" for each in result.alternatives)
+        return "\n".join(rows)
+    return result.text if spoken else _flat(result.text)
+
+
+def _flat(text: str) -> str:
+    return (
+        text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") if "\n" in text or "\r" in text else text
+    )

@@ -1,0 +1,137 @@
+"""Where the pairs come from: an embedded corpus, a folder, or the user's files; always as one Corpus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from regard.config import DataConfig, TokenizerConfig, near
+from regard.data.embedded import EMBEDDED, embedded_corpus
+from regard.data.files import Reading, read_pairs, read_parallel
+from regard.data.records import Corpus, Example, Skipped, Task
+from regard.data.splits import carve, default_count, overlap
+from regard.errors import UserError
+
+__all__ = ["Corpus", "Example", "Skipped", "Task", "load_corpus"]
+
+# Few targets, each often: they are class names.
+CLASSES_AT_MOST = 50
+EXAMPLES_PER_CLASS = 10
+SMALL = 5000
+
+
+def load_corpus(config: DataConfig) -> Corpus:
+    """The corpus that the settings name, read or generated and split."""
+    given = config.source or config.pairs
+    if config.corpus is None and given is None:
+        raise UserError(
+            "no data: give data.corpus (see `regard data list`), data.source and data.target, or data.pairs"
+        )
+    if config.corpus is None:
+        train = _read(config, "")
+        assert train is not None and given is not None
+        return _assemble(config, _stem(given), train, _read(config, "dev_"), _read(config, "test_"))
+    if config.corpus in EMBEDDED:
+        own = [key for key in ("dev_source", "dev_pairs", "test_source", "test_pairs") if getattr(config, key)]
+        if own:
+            raise UserError(f"data.{own[0]} is given, but data.corpus = {config.corpus!r} splits itself; keep one")
+        return embedded_corpus(config)
+    folder = Path(config.corpus)
+    if not folder.is_dir():
+        raise UserError(
+            f"data.corpus = {config.corpus!r} is no embedded corpus and no folder{near(config.corpus, EMBEDDED)}; "
+            f"embedded: {', '.join(EMBEDDED)}"
+        )
+    train = _from_folder(folder, "train")
+    if train is None:
+        raise UserError(f"{folder} has no train.tsv (or train.jsonl, .gz allowed); it is not a corpus folder")
+    dev, test = (_read(config, f"{split}_") or _from_folder(folder, split) for split in ("dev", "test"))
+    return _assemble(config, folder.resolve().name, train, dev, test)
+
+
+def _read(config: DataConfig, split: str) -> Reading | None:
+    """The files given for "" (train), "dev_" or "test_"; None where there are none."""
+    source, target, pairs = (getattr(config, f"{split}{kind}") for kind in ("source", "target", "pairs"))
+    if pairs:
+        reading = read_pairs(pairs)
+    elif source:
+        reading = read_parallel(source, target)
+    else:
+        return None
+    return _not_empty(reading, pairs or f"{source} and {target}")
+
+
+def _from_folder(folder: Path, split: str) -> Reading | None:
+    for ending in (".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz"):
+        path = folder / f"{split}{ending}"
+        if path.is_file():
+            return _not_empty(read_pairs(path), str(path))
+    return None
+
+
+def _not_empty(reading: Reading, files: str) -> Reading:
+    if not reading.examples:
+        skipped = f"; all {len(reading.skipped)} lines have an empty side" if reading.skipped else ""
+        raise UserError(f"{files}: an empty corpus, no pair to use{skipped}")
+    return reading
+
+
+def _assemble(config: DataConfig, name: str, train: Reading, dev: Reading | None, test: Reading | None) -> Corpus:
+    total = len(train.examples)
+    carved = carve(
+        train.examples,
+        dev=0 if dev else config.dev_examples or default_count(total),
+        test=0 if test else config.test_examples or default_count(total),
+        seed=config.seed,
+    )
+    splits = {
+        "train": carved.train,
+        "dev": dev.examples if dev else carved.dev,
+        "test": test.examples if test else carved.test,
+    }
+    notes: list[str] = []
+    for split, given in (("dev", dev), ("test", test)):
+        rows = splits[split]
+        shared = overlap(splits["train"], rows)
+        if shared:
+            notes.append(f"{shared} of {len(rows)} {split} examples have a source that train has too")
+        if given and getattr(config, f"{split}_examples"):
+            notes.append(f"data.{split}_examples is not used: the {split} files are taken whole")
+    if config.examples:
+        notes.append("data.examples is not used: it is for embedded corpora; all pairs of the files are taken")
+    task, why = _task(splits["train"])
+    skipped = [s for reading in (train, dev, test) if reading for s in reading.skipped]
+    suggested = TokenizerConfig(kind="bpe", size=_vocabulary(total), shared=True)
+    return Corpus(
+        name=name,
+        **splits,
+        skipped=skipped,
+        notes=(*why, *notes),
+        task=task,
+        tokenizer=TokenizerConfig(kind="bpe", size=_vocabulary(total)) if task == "classification" else suggested,
+        model={
+            "translation": "transformer",
+            "continuation": "transformer-language",
+            "classification": "lstm-classifier",
+        }[task],
+    )
+
+
+def _task(train: list[Example]) -> tuple[Task, tuple[str, ...]]:
+    """What a user's corpus is for, and a note where that was guessed."""
+    if not any(example.source for example in train):
+        return "continuation", ("every source is empty: the targets are text to continue",)
+    classes = Counter(example.target for example in train)
+    few = len(classes) <= CLASSES_AT_MOST and len(train) >= EXAMPLES_PER_CLASS * len(classes)
+    if few and len(classes) < len({example.source for example in train}):
+        return "classification", (f"there are {len(classes)} different targets: they look like classes",)
+    return "translation", ()
+
+
+def _vocabulary(total: int) -> int:
+    """Entries for a corpus of so many pairs: few pairs cannot teach many entries."""
+    return 1000 if total < SMALL else 4000 if total < 10 * SMALL else 8000
+
+
+def _stem(path: str) -> str:
+    return Path(path).name.split(".")[0] or Path(path).name

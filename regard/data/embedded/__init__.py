@@ -1,0 +1,45 @@
+"""Corpora that need no download: generated, or read from installed packages; the same for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from regard.config import DataConfig
+from regard.data.embedded import addition, dates, languages, prose, sequences, stories
+from regard.data.records import Corpus, Example
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A line for `regard data list`."""
+
+    about: str
+    example: Example
+
+
+EMBEDDED: dict[str, Embedded] = {
+    "dates": Embedded(dates.ABOUT, dates.EXAMPLE),
+    "addition": Embedded(addition.ABOUT, addition.EXAMPLE),
+    **{task: Embedded(about, sequences.example(task)) for task, about in sequences.ABOUT.items()},
+    "stories": Embedded(stories.ABOUT, stories.EXAMPLE),
+    "languages": Embedded(languages.ABOUT, languages.EXAMPLE),
+    "prose": Embedded(prose.ABOUT, prose.EXAMPLE),
+}
+
+
+def embedded_corpus(config: DataConfig) -> Corpus:
+    """The embedded corpus named data.corpus."""
+    match config.corpus:
+        case "dates":
+            return dates.make(config)
+        case "addition":
+            return addition.make(config)
+        case "reverse" | "sort" | "copy":
+            return sequences.make(config, config.corpus)
+        case "stories":
+            return stories.make(config)
+        case "languages":
+            return languages.make(config)
+        case "prose":
+            return prose.make(config)
+    raise ValueError(f"{config.corpus} is not embedded")

@@ -1,0 +1,120 @@
+"""Question answering over short stories, with pronouns. The sentences that decide the answer are known."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from regard.config import DataConfig, TokenizerConfig
+from regard.data.embedded.draw import counts
+from regard.data.embedded.world import OBJECTS, PEOPLE, PLACES, Event, World
+from regard.data.records import Corpus, Example
+
+ABOUT = "question answering over short stories with pronouns: where is someone or something?"
+EXAMPLE = Example("Mary took the key. She went to the garden. Where is the key?", "garden")
+SENTENCES = range(2, 7)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Characters start to end (exclusive) of the example's source."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Pronoun:
+    """A pronoun, who it stands for, and where that was named last."""
+
+    word: str
+    antecedent: str
+    where: Span
+    antecedent_where: Span
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story with its truth: which sentences decide the answer, and what each pronoun stands for."""
+
+    text: str
+    question: str
+    answer: str
+    sentences: tuple[Span, ...]
+    supporting: tuple[int, ...]
+    pronouns: tuple[Pronoun, ...]
+
+    def example(self) -> Example:
+        return Example(f"{self.text} {self.question}", self.answer)
+
+
+def make(config: DataConfig) -> Corpus:
+    rows = {split: [story.example() for story in found] for split, found in stories(config).items()}
+    return Corpus(
+        name="stories",
+        **rows,
+        skipped=[],
+        notes=(f"{SENTENCES[0]} to {SENTENCES[-1]} sentences a story; {len(PLACES)} possible answers",),
+        task="translation",
+        tokenizer=TokenizerConfig(kind="word", shared=True),
+        model="transformer",
+    )
+
+
+def stories(config: DataConfig) -> dict[str, list[Story]]:
+    """The stories of the corpus, split by split, all different."""
+    wanted = counts(config, 40_000, 1000, available=10_000_000, remedy="ask for fewer")
+    generator = random.Random(f"stories {config.seed}")
+    found: dict[str, Story] = {}
+    while len(found) < wanted.total:
+        story = tell(generator)
+        if story is not None:
+            found.setdefault(story.example().source, story)
+    told = list(found.values())
+    return {
+        "test": told[: wanted.test],
+        "dev": told[wanted.test : wanted.test + wanted.dev],
+        "train": told[wanted.test + wanted.dev :],
+    }
+
+
+def tell(generator: random.Random) -> Story | None:
+    """One story, or None where nothing in it can be asked."""
+    people = generator.sample(sorted(PEOPLE), generator.randint(2, 3))
+    world = World(people, generator.sample(OBJECTS, 2))
+    events = [world.happen(generator) for _ in range(generator.choice(SENTENCES))]
+    asked = [*(f"the {thing}" for thing in world.things), *people]
+    generator.shuffle(asked)
+    # Things are asked for more often than people: their answer takes two sentences.
+    asked.sort(key=lambda name: not name.startswith("the ") and generator.random() < 0.7)
+    for name in asked:
+        answer = world.where(name.removeprefix("the "))
+        if answer is not None:
+            return _write(generator, events, f"Where is {name}?", answer.place, answer.supporting)
+    return None
+
+
+def _write(
+    generator: random.Random, events: list[Event], question: str, answer: str, supporting: tuple[int, ...]
+) -> Story:
+    """The events as text. A pronoun stands only for the whole subject of the sentence before, so it cannot mislead."""
+    text = ""
+    spans: list[Span] = []
+    pronouns: list[Pronoun] = []
+    named = Span(0, 0)
+    before: Event | None = None
+    for event in events:
+        start = len(text) + (1 if text else 0)
+        subject = " and ".join(event.people)
+        # The same person again is a pronoun two times out of three.
+        if before is not None and before.people == event.people and generator.random() < 2 / 3:
+            word = PEOPLE[event.people[0]] if len(event.people) == 1 else "they"
+            pronouns.append(Pronoun(word, subject, Span(start, start + len(word)), named))
+            written = word.capitalize()
+        else:
+            written = subject
+            named = Span(start, start + len(written))
+        text += (" " if text else "") + f"{written} {event.action}."
+        spans.append(Span(start, len(text)))
+        before = event
+    return Story(text, question, answer, tuple(spans), supporting, tuple(pronouns))

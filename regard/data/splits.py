@@ -1,0 +1,77 @@
+"""Holding out development and test examples so that no source stands on both sides."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from regard.data.records import Example
+from regard.errors import UserError
+
+SHARE = 0.05
+AT_MOST = 1000
+
+
+@dataclass(frozen=True)
+class Carved:
+    train: list[Example]
+    dev: list[Example]
+    test: list[Example]
+
+
+def default_count(total: int) -> int:
+    """5% of the pairs, at least 1, at most 1000."""
+    return max(1, min(AT_MOST, int(total * SHARE)))
+
+
+def carve(examples: Sequence[Example], dev: int, test: int, seed: int) -> Carved:
+    """`dev` and `test` examples drawn off (0: none). Pairs with one source move together; train keeps its order."""
+    places: dict[str, list[int]] = {}
+    continuation = not any(example.source for example in examples)
+    for index, example in enumerate(examples):
+        places.setdefault(example.target if continuation else example.source, []).append(index)
+    groups = sorted(places.values())
+    random.Random(f"carve {seed}").shuffle(groups)
+    wanted = {name: count for name, count in (("dev", dev), ("test", test)) if count}
+    if len(groups) <= len(wanted):
+        raise UserError(
+            f"the corpus has {len(groups)} distinct source{'s' * (len(groups) != 1)}: too few to hold out "
+            f"{' and '.join(wanted)}; give more pairs, or dev and test files"
+        )
+    if sum(wanted.values()) >= len(examples):
+        raise UserError(
+            f"{' + '.join(f'data.{name}_examples = {count}' for name, count in wanted.items())} leave nothing to train "
+            f"on: there are {len(examples)} pairs; hold out fewer"
+        )
+    split = ["train"] * len(examples)
+    left = groups
+    for name, count in wanted.items():
+        left = _take(left, name, count, split)
+    rows = {name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in ("train", "dev", "test")}
+    return Carved(**rows)
+
+
+def _take(groups: list[list[int]], name: str, count: int, split: list[str]) -> list[list[int]]:
+    """Marks whole groups, in their shuffled order, that fit into `count`; the smallest where none fits."""
+    taken = 0
+    left = []
+    for group in groups:
+        if taken + len(group) <= count:
+            taken += len(group)
+            for index in group:
+                split[index] = name
+        else:
+            left.append(group)
+    if taken == 0:
+        smallest = min(left, key=len)
+        left.remove(smallest)
+        for index in smallest:
+            split[index] = name
+    return left
+
+
+def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> int:
+    """How many held-out examples have a source (or, where sources are empty, a target) that train has too."""
+    seen = {example.source or example.target for example in train}
+    return sum((example.source or example.target) in seen for example in held_out)

@@ -1,0 +1,161 @@
+"""Many sentences in, their hypotheses out in the same order: batches, limits, and what is too long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from regard.config import SearchConfig
+from regard.data.tokenizer import BOS, EOS, PAD
+from regard.decoding.beam import beam_search
+from regard.decoding.greedy import greedy_search
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.sampling import sample, sentence_seed
+from regard.models.seq2seq import Model
+
+Progress = Callable[[int], None]
+"""Called after each batch with the number of sentences that it held."""
+
+
+@dataclass(frozen=True)
+class TooLong:
+    """A row that the model cannot take, in place of its result: nothing is ever cut."""
+
+    side: Literal["source", "prefix", "source and prefix"]  # the last: of a model that reads both in one row
+    tokens: int  # EOS of a source and BOS of a target included
+    limit: int
+
+    def __str__(self) -> str:
+        return f"{self.side} of {self.tokens} tokens, the model takes {self.limit}; split it"
+
+
+@contextmanager
+def evaluating(model: Model) -> Iterator[None]:
+    """Evaluation mode without gradients, and back to the mode there was."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(training)
+
+
+def too_long(model: Model, source: Sequence[int], prefix: Sequence[int] = ()) -> TooLong | None:
+    """Whether the model's positions end before this row does (source without EOS, prefix without BOS)."""
+    reads, begins = len(source) + 1, len(prefix) + 1
+    if model.max_source is not None and reads > model.max_source:
+        return TooLong("source", reads, model.max_source)
+    if model.max_target is not None and begins > model.max_target:
+        return TooLong("prefix", begins, model.max_target)
+    if model.max_total is not None and reads + begins > model.max_total:
+        return TooLong("source and prefix", reads + begins, model.max_total)
+    return None
+
+
+def decode(
+    model: Model,
+    sources: Sequence[Sequence[int]],
+    config: SearchConfig,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    progress: Progress | None = None,
+) -> list[list[Hypothesis] | TooLong]:
+    """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
+
+    sources: ids without EOS. prefixes: target ids that each output must begin with (and that are not returned); a
+    language model continues them. An empty source is a source like any other.
+    """
+    prefixes = prefixes if prefixes is not None else [()] * len(sources)
+    assert len(prefixes) == len(sources), "one prefix for each source"
+    results: list[list[Hypothesis] | TooLong | None] = [
+        too_long(model, source, prefix) for source, prefix in zip(sources, prefixes, strict=True)
+    ]
+    beams = config.n_best if config.sample else config.beams
+    rows = [row for row, problem in enumerate(results) if problem is None]
+    # one batch has one length of prefixes, so that a single step reads them without padding
+    for length in sorted({len(prefixes[row]) for row in rows}, reverse=True):
+        group = [row for row in rows if len(prefixes[row]) == length]
+        sizes = [max(len(sources[row]) + 1, length + 1) for row in group]
+        for places in plan_batches(sizes, config.batch_tokens // beams):
+            batch = [group[place] for place in places]
+            hypotheses = _decode_batch(model, [sources[row] for row in batch], [prefixes[row] for row in batch], config)
+            for row, found in zip(batch, hypotheses, strict=True):
+                results[row] = found
+            if progress is not None:
+                progress(len(batch))
+    return [result for result in results if result is not None]
+
+
+def classify(
+    model: Model, sources: Sequence[Sequence[int]], batch_tokens: int = 4096, progress: Progress | None = None
+) -> list[tuple[float, ...] | TooLong]:
+    """The probability of each class (C of them) for each source, or the reason why there is none; in input order."""
+    results: list[tuple[float, ...] | TooLong | None] = [too_long(model, source) for source in sources]
+    rows = [row for row, problem in enumerate(results) if problem is None]
+    for places in plan_batches([len(sources[row]) + 1 for row in rows], batch_tokens):
+        batch = [rows[place] for place in places]
+        with evaluating(model):
+            source, mask = pad_sources([sources[row] for row in batch], device_of(model))
+            begin = torch.full((len(batch), 1), BOS, device=source.device)
+            probabilities = torch.softmax(model(source, mask, begin)[:, 0].float(), dim=-1)  # (B, C)
+        for row, values in zip(batch, probabilities.tolist(), strict=True):
+            results[row] = tuple(values)
+        if progress is not None:
+            progress(len(batch))
+    return [result for result in results if result is not None]
+
+
+def plan_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Places of rows of like length, longest first: rows × longest ≤ batch_tokens, and one row at least."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batch and lengths[batch[0]] * (len(batch) + 1) > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Ids with EOS appended, (B, S), and their mask, True = real."""
+    longest = max(len(source) for source in sources) + 1
+    ids = torch.tensor([[*source, EOS] + [PAD] * (longest - len(source) - 1) for source in sources])
+    lengths = torch.tensor([len(source) + 1 for source in sources])
+    return ids.to(device), (torch.arange(longest) < lengths.unsqueeze(1)).to(device)
+
+
+def device_of(model: Model) -> torch.device:
+    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+
+
+def _decode_batch(
+    model: Model, sources: list[Sequence[int]], prefixes: list[Sequence[int]], config: SearchConfig
+) -> list[list[Hypothesis]]:
+    """One batch, whose prefixes are of one length."""
+    source, mask = pad_sources(sources, device_of(model))
+    first = torch.tensor([[BOS, *prefix] for prefix in prefixes], device=source.device)  # (B, P)
+    limits = torch.tensor([_limit(model, row, first.shape[1], config) for row in sources], device=source.device)
+    with evaluating(model):
+        memory = model.encode(source, mask)
+        if config.sample:
+            seeds = [sentence_seed(config.seed, row, prefix) for row, prefix in zip(sources, prefixes, strict=True)]
+            return sample(model, memory, first, limits, seeds, config)
+        if config.beams == 1:
+            return greedy_search(model, memory, first, limits, config.length_penalty)
+        return beam_search(model, memory, first, limits, config)
+
+
+def _limit(model: Model, source: Sequence[int], first: int, config: SearchConfig) -> int:
+    """Most tokens to generate, EOS included; the model reads all of them but the last, after `first` others."""
+    limits = [config.max_tokens or 2 * len(source) + 50]
+    if model.max_target is not None:
+        limits.append(model.max_target - first + 1)
+    if model.max_total is not None:
+        limits.append(model.max_total - (len(source) + 1) - first + 1)
+    return min(limits)

@@ -1,0 +1,26 @@
+"""How good a model is: measures, the reports made of them, and simple baselines."""
+
+from regard.evaluation.baselines import baselines
+from regard.evaluation.evaluate import evaluate_classifier, evaluate_language, evaluate_translation, teacher_forced
+from regard.evaluation.metrics import Score, bleu, chrf, exact_match, ter
+from regard.evaluation.render import render
+from regard.evaluation.report import ClassifierReport, LanguageReport, Report, TeacherForced, TranslationReport
+
+__all__ = [
+    "ClassifierReport",
+    "LanguageReport",
+    "Report",
+    "Score",
+    "TeacherForced",
+    "TranslationReport",
+    "baselines",
+    "bleu",
+    "chrf",
+    "evaluate_classifier",
+    "evaluate_language",
+    "evaluate_translation",
+    "exact_match",
+    "render",
+    "teacher_forced",
+    "ter",
+]

@@ -1,0 +1,109 @@
+"""From outputs and references to reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+from torch.nn import functional as F
+
+from regard.data.batches import Batch
+from regard.decoding.decode import device_of, evaluating
+from regard.errors import UserError
+from regard.evaluation import metrics
+from regard.evaluation.report import ClassifierReport, ClassScore, LanguageReport, TeacherForced, TranslationReport
+from regard.models.seq2seq import Model
+
+
+def teacher_forced(model: Model, batches: Iterable[Batch]) -> TeacherForced:
+    """Loss and accuracy per target token (EOS included; of a classifier: per class), each row counted once."""
+    loss, right, tokens = 0.0, 0, 0
+    device = device_of(model)
+    with evaluating(model):
+        for batch in batches:
+            logits = model(batch.source.to(device), batch.source_mask.to(device), batch.target_in.to(device))
+            mask = batch.target_mask.to(device)
+            scores, truth = logits[mask].float(), batch.target_out.to(device)[mask]  # (n, V), (n,)
+            loss += F.cross_entropy(scores, truth, reduction="sum").item()
+            right += int((scores.argmax(-1) == truth).sum())
+            tokens += truth.numel()
+    if tokens == 0:
+        raise UserError("nothing to evaluate: 0 target tokens; give at least one pair")
+    return TeacherForced(loss / tokens, 100 * right / tokens, tokens)
+
+
+def evaluate_translation(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str],
+    *,
+    lengths: Sequence[int] | None = None,
+    forced: TeacherForced | None = None,
+    unfinished: int = 0,
+    too_long: int = 0,
+    resamples: int = metrics.RESAMPLES,
+    tokenize: str = "13a",
+) -> TranslationReport:
+    """All measures of outputs, which are texts. lengths: of the sources in tokens; without them, in characters."""
+    metrics.check_rows(sources, references)
+    by_length = lengths if lengths is not None else [len(source) for source in sources]
+    return TranslationReport(
+        sentences=len(references),
+        bleu=metrics.bleu(hypotheses, references, resamples, tokenize),
+        chrf=metrics.chrf(hypotheses, references, resamples),
+        ter=metrics.ter(hypotheses, references, resamples),
+        exact=metrics.exact_match(hypotheses, references),
+        by_length=metrics.exact_by_length(hypotheses, references, by_length),
+        length_unit="characters" if lengths is None else "tokens",
+        forced=forced,
+        unfinished=unfinished,
+        too_long=too_long,
+    )
+
+
+def evaluate_language(
+    forced: TeacherForced, references: Iterable[str], baselines: Mapping[str, float] | None = None
+) -> LanguageReport:
+    """Perplexity and bits per character of texts that `forced` was measured on."""
+    characters = sum(map(len, references))
+    if characters == 0:
+        raise UserError("nothing to evaluate: the references have 0 characters; give some text")
+    bits = metrics.bits_per_character(forced.loss, forced.tokens, characters)
+    return LanguageReport(forced, characters, bits, dict(baselines or {}))
+
+
+def evaluate_classifier(
+    predicted: Sequence[int | None],
+    truth: Sequence[int],
+    names: Sequence[str],
+    forced: TeacherForced | None = None,
+) -> ClassifierReport:
+    """Accuracy, the confusion table and each class apart. None: the source was too long to be read."""
+    metrics.check_rows(predicted, truth)
+    named = [guess for guess in predicted if guess is not None]
+    real = [label for guess, label in zip(predicted, truth, strict=True) if guess is not None]
+    table = torch.tensor(metrics.confusion(named, real, len(names)))
+    counts = torch.bincount(torch.tensor(truth), minlength=len(names)).tolist()
+    guesses, hits = table.sum(0).tolist(), table.diagonal().tolist()
+    classes = tuple(map(_class_score, names, counts, guesses, hits))
+    present = [one.f1 or 0.0 for one in classes if one.sentences]
+    return ClassifierReport(
+        sentences=len(truth),
+        accuracy=metrics.share("accuracy", sum(hits), len(truth)),
+        majority=metrics.share("majority", max(counts), len(truth)),
+        macro_f1=sum(present) / len(present),
+        classes=classes,
+        confusion=tuple(tuple(row) for row in table.tolist()),
+        forced=forced,
+        too_long=len(truth) - len(named),
+    )
+
+
+def _class_score(name: str, count: int, guessed: int, hit: int) -> ClassScore:
+    return ClassScore(
+        name=name,
+        sentences=count,
+        precision=100 * hit / guessed if guessed else None,
+        recall=100 * hit / count if count else None,
+        f1=200 * hit / (count + guessed) if count + guessed else None,
+    )

@@ -1,0 +1,148 @@
+"""Measures of outputs against references. Percentages run from 0 to 100; intervals cover 95 %."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Metric
+
+from regard.errors import UserError
+
+RESAMPLES = 1000
+SEED = 12345  # sacreBLEU's own default: the intervals equal those of its command line
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number and how sure it is."""
+
+    name: str
+    value: float
+    low: float | None = None  # of the 95 % interval; None: not asked for
+    high: float | None = None
+    signature: str | None = None  # sacreBLEU's: what must be equal for two scores to be compared
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """How many outputs of sources of such a length are exactly right."""
+
+    shortest: int
+    longest: int
+    sentences: int
+    exact: float  # percent
+
+
+def bleu(
+    hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES, tokenize: str = "13a"
+) -> Score:
+    """BLEU of the corpus. tokenize: a name of sacreBLEU's, `none` for text that is tokenised by spaces already."""
+    return _corpus_score(BLEU(tokenize=tokenize, force=True), "BLEU", hypotheses, references, resamples)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES) -> Score:
+    return _corpus_score(CHRF(), "chrF", hypotheses, references, resamples)
+
+
+def ter(hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES) -> Score:
+    """Translation edit rate: lower is better."""
+    return _corpus_score(TER(), "TER", hypotheses, references, resamples)
+
+
+def _corpus_score(
+    metric: Metric, name: str, hypotheses: Sequence[str], references: Sequence[str], resamples: int
+) -> Score:
+    """The score from sums of each sentence's statistics; a resample sums other sentences and compares no text again."""
+    check_rows(hypotheses, references)
+    statistics = np.asarray(metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.float64)  # (n, k)
+
+    def score(totals: np.ndarray) -> float:
+        return float(metric._compute_score_from_stats(totals.tolist()).score)
+
+    value = score(statistics.sum(0))
+    if resamples == 0:
+        return Score(name, value, signature=metric.get_signature().format())
+    metric.n_bootstrap, metric.seed = resamples, SEED  # so that the signature names them
+    low, high = interval([score(totals) for totals in resampled_sums(statistics, resamples)])
+    return Score(name, value, low, high, metric.get_signature().format())
+
+
+def resampled_sums(statistics: np.ndarray, resamples: int) -> np.ndarray:
+    """Sums over n rows drawn with replacement, again and again: (n, k) → (resamples, k)."""
+    rows = len(statistics)
+    generator = np.random.default_rng(SEED)
+    drawn = (generator.choice(rows, size=rows, replace=True) for _ in range(resamples))
+    return np.stack([np.bincount(row, minlength=rows) @ statistics for row in drawn])
+
+
+def interval(scores: Sequence[float]) -> tuple[float, float]:
+    """What lies between the outer fortieths."""
+    ordered = sorted(scores)
+    outside = len(ordered) // 40
+    return ordered[outside], ordered[len(ordered) - outside - 1]
+
+
+def share(name: str, right: int, of: int) -> Score:
+    """Percent right, with Wilson's interval: a bootstrap of 100 % would claim to be sure."""
+    if of == 0:
+        raise UserError(f"{name}: nothing to evaluate; give at least one pair")
+    z, rate = 1.959964, right / of
+    middle = (rate + z * z / (2 * of)) / (1 + z * z / of)
+    half = z * math.sqrt(rate * (1 - rate) / of + z * z / (4 * of * of)) / (1 + z * z / of)
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    return Score(name, 100 * rate, 100 * low, 100 * high)
+
+
+def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    """Percent of outputs that equal their reference to the character."""
+    check_rows(hypotheses, references)
+    return share("exact match", sum(map(str.__eq__, hypotheses, references)), len(references))
+
+
+def exact_by_length(
+    hypotheses: Sequence[str], references: Sequence[str], lengths: Sequence[int], most: int = 10
+) -> tuple[Bucket, ...]:
+    """Exact match by length of the source, in at most so many buckets of one round width; empty ones are left out."""
+    check_rows(hypotheses, references)
+    check_rows(lengths, references)
+    shortest, longest = min(lengths) - 1, max(lengths) - 1  # lengths 1 … width are the first bucket
+    widths = (digit * 10**power for power in range(19) for digit in (1, 2, 5))
+    width = next(width for width in widths if longest // width - shortest // width < most)
+    buckets: dict[int, list[bool]] = {}
+    for hypothesis, reference, length in zip(hypotheses, references, lengths, strict=True):
+        buckets.setdefault((length - 1) // width, []).append(hypothesis == reference)
+    return tuple(
+        Bucket(max(0, number * width + 1), (number + 1) * width, len(right), 100 * sum(right) / len(right))
+        for number, right in sorted(buckets.items())
+    )
+
+
+def confusion(predicted: Sequence[int], truth: Sequence[int], classes: int) -> tuple[tuple[int, ...], ...]:
+    """How often a class (row) was taken for another (column)."""
+    table = [[0] * classes for _ in range(classes)]
+    for guess, label in zip(predicted, truth, strict=True):
+        table[label][guess] += 1
+    return tuple(tuple(row) for row in table)
+
+
+def perplexity(loss: float) -> float:
+    """e^loss, of a loss in nats per token."""
+    return math.exp(loss) if loss < 700 else math.inf
+
+
+def bits_per_character(loss: float, tokens: int, characters: int) -> float:
+    """All bits the model needs, end marks included, for each character of text: comparable between tokenizers."""
+    return loss * tokens / math.log(2) / characters
+
+
+def check_rows(hypotheses: Sequence[object], references: Sequence[object]) -> None:
+    if len(hypotheses) != len(references):
+        raise UserError(
+            f"{len(hypotheses)} outputs but {len(references)} references; give one reference for each output"
+        )
+    if not references:
+        raise UserError("nothing to evaluate: 0 references; give at least one pair")

@@ -1,0 +1,109 @@
+"""Reports as plain text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from regard.evaluation.metrics import Bucket, Score
+from regard.evaluation.report import ClassifierReport, LanguageReport, Report, TeacherForced, TranslationReport
+
+WIDEST_TABLE = 20  # classes; above, only the most frequent confusions are shown
+MOST_CONFUSED = 10
+
+
+def render(report: Report) -> str:
+    match report:
+        case TranslationReport():
+            lines = _translation(report)
+        case LanguageReport():
+            lines = _language(report)
+        case ClassifierReport():
+            lines = _classifier(report)
+    return "\n".join(lines)
+
+
+def _translation(report: TranslationReport) -> list[str]:
+    lines = [f"{report.sentences} sentences"]
+    lines += _problems(report.unfinished, "ended by the length limit (search.max_tokens)")
+    lines += _problems(report.too_long, "too long for the model, counted as empty outputs")
+    lines += [_score(score) for score in (report.bleu, report.chrf, report.ter, report.exact)]
+    lines += _forced(report.forced)
+    lines += ["", f"exact match by length of the source in {report.length_unit}"]
+    lines += [_bar(bucket) for bucket in report.by_length]
+    lines += ["", "sacreBLEU signatures"]
+    lines += [f"  {score.name:<5} {score.signature}" for score in (report.bleu, report.chrf, report.ter)]
+    return lines
+
+
+def _language(report: LanguageReport) -> list[str]:
+    lines = [f"{report.characters} characters, {report.forced.tokens} tokens", *_forced(report.forced), ""]
+    every = {"this model": report.bits_per_character, **report.baselines}
+    lines.append("bits per character, lower is better")
+    lines += [f"  {name:<22} {bits:6.3f}" for name, bits in sorted(every.items(), key=lambda item: item[1])]
+    return lines
+
+
+def _classifier(report: ClassifierReport) -> list[str]:
+    lines = [f"{report.sentences} sentences"]
+    lines += _problems(report.too_long, "too long for the model, counted as wrong")
+    lines += [_score(report.accuracy)]
+    lines += [f"{'majority':<15} {report.majority.value:6.2f}   always naming the most frequent class"]
+    lines += [f"{'macro F1':<15} {report.macro_f1:6.2f}", *_forced(report.forced), ""]
+    names = [one.name for one in report.classes]
+    width = max(5, *map(len, names))
+    lines.append(f"{'class':<{width}}  precision  recall      F1  sentences")
+    for one in report.classes:
+        values = f"{_number(one.precision):>9}  {_number(one.recall):>6}  {_number(one.f1):>6}"
+        lines.append(f"{one.name:<{width}}  {values}  {one.sentences:>9}")
+    if len(names) <= WIDEST_TABLE:
+        lines += ["", "confusion: rows are the truth, columns what was named", *_table(names, report.confusion)]
+    else:
+        lines += ["", "most frequent confusions", *_confusions(names, report.confusion)]
+    return lines
+
+
+def _score(score: Score) -> str:
+    sure = "" if score.low is None else f"   95 % interval {score.low:.2f} to {score.high:.2f}"
+    return f"{score.name:<15} {score.value:6.2f}{sure}"
+
+
+def _forced(forced: TeacherForced | None) -> list[str]:
+    if forced is None:
+        return []
+    return [
+        f"{'token accuracy':<15} {forced.token_accuracy:6.2f}   of {forced.tokens}, each with the truth before it",
+        f"{'perplexity':<15} {forced.perplexity:6.2f}   {forced.loss:.4f} nats per token",
+    ]
+
+
+def _problems(count: int, what: str) -> list[str]:
+    return [f"  of these {count} {what}"] if count else []
+
+
+def _bar(bucket: Bucket) -> str:
+    span = f"{bucket.shortest}" if bucket.shortest == bucket.longest else f"{bucket.shortest} to {bucket.longest}"
+    filled = round(bucket.exact / 4)
+    return f"  {span:>12}  {'█' * filled}{'░' * (25 - filled)} {bucket.exact:6.2f}  of {bucket.sentences}"
+
+
+def _table(names: Sequence[str], confusion: Sequence[Sequence[int]]) -> list[str]:
+    width = max(5, *map(len, names))
+    cell = max(4, len(str(max(map(max, confusion)))) + 1, min(width, 6) + 1)
+    heads = "".join(f"{name[: cell - 1]:>{cell}}" for name in names)
+    rows = ["".join(f"{count or '·':>{cell}}" for count in row) for row in confusion]
+    return [" " * width + heads, *(f"{name:<{width}}{row}" for name, row in zip(names, rows, strict=True))]
+
+
+def _confusions(names: Sequence[str], confusion: Sequence[Sequence[int]]) -> list[str]:
+    wrong = [
+        (count, names[truth], names[guess])
+        for truth, row in enumerate(confusion)
+        for guess, count in enumerate(row)
+        if count and truth != guess
+    ]
+    wrong.sort(key=lambda entry: -entry[0])
+    return [f"  {count:>6}  {truth} taken for {guess}" for count, truth, guess in wrong[:MOST_CONFUSED]] or ["  none"]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

@@ -1,0 +1,88 @@
+"""What an evaluation found: records for programs (`as_dict`) that `render` turns into text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from regard.evaluation.metrics import Bucket, Score, perplexity
+
+
+@dataclass(frozen=True)
+class TeacherForced:
+    """How well the model predicts each token when it is told all those before."""
+
+    loss: float  # nats per token, EOS included
+    token_accuracy: float  # percent
+    tokens: int
+
+    @property
+    def perplexity(self) -> float:
+        return perplexity(self.loss)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "perplexity": self.perplexity}
+
+
+@dataclass(frozen=True)
+class TranslationReport:
+    sentences: int
+    bleu: Score
+    chrf: Score
+    ter: Score
+    exact: Score
+    by_length: tuple[Bucket, ...]
+    length_unit: str  # of the sources in by_length
+    forced: TeacherForced | None
+    unfinished: int  # outputs that the length limit ended
+    too_long: int  # sources that the model could not read; they count as empty outputs
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"task": "translation", **_plain(self)}
+
+
+@dataclass(frozen=True)
+class LanguageReport:
+    forced: TeacherForced
+    characters: int
+    bits_per_character: float
+    baselines: dict[str, float]  # name → bits per character
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"task": "continuation", **_plain(self)}
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """One class among the others; a value is None where nothing was there to count. Percent."""
+
+    name: str
+    sentences: int
+    precision: float | None  # of those named so, how many are
+    recall: float | None  # of those that are, how many were named so
+    f1: float | None
+
+
+@dataclass(frozen=True)
+class ClassifierReport:
+    sentences: int
+    accuracy: Score
+    majority: Score  # what always naming the most frequent class would reach
+    macro_f1: float  # mean over the classes that occur
+    classes: tuple[ClassScore, ...]
+    confusion: tuple[tuple[int, ...], ...]  # rows: the truth, columns: what was named
+    forced: TeacherForced | None
+    too_long: int  # sources that the model could not read; they count as wrong and are in no column
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"task": "classification", **_plain(self)}
+
+
+Report = TranslationReport | LanguageReport | ClassifierReport
+
+
+def _plain(report: Report) -> dict[str, Any]:
+    values = asdict(report)
+    if report.forced is not None:
+        values["forced"] = report.forced.as_dict()
+    return values

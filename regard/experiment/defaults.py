@@ -1,0 +1,167 @@
+"""Settings that were left open, chosen by the corpus: each is written into the run's recipe and can be set by hand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from regard.config import ModelConfig, RunConfig, TokenizerConfig, TrainingConfig, preset_fields
+from regard.data.corpus import Corpus, Example
+from regard.data.embedded import EMBEDDED
+
+BUDGET_SECONDS = 1200  # a run without limits of its own ends after about so long on two cores
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What decides: how much text there is and of what kind."""
+
+    pairs: int
+    source: float  # mean characters
+    target: float
+    letters: int  # different characters
+    overlap: float  # how much of the text on each side is written in characters that both sides use
+
+    @property
+    def longer(self) -> float:
+        return max(self.source, self.target)
+
+
+def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
+    """The configuration with every choice made. A pure function: the same corpus gives the same recipe."""
+    config = _with_preset(config, corpus)
+    measure = measure_text(corpus.train)
+    suggested = corpus.tokenizer if config.data.corpus in EMBEDDED else TokenizerConfig()
+    tokenizer = _tokenizer(config, suggested, measure)
+    metric = config.training.metric or _metric(config.model, corpus, measure)
+    dropout = config.model.dropout
+    model = config.model.model_copy(update={"dropout": _dropout(metric, measure) if dropout is None else dropout})
+    training = _training(config.training, model, tokenizer, measure, metric)
+    return config.model_copy(update={"tokenizer": tokenizer, "model": model, "training": training})
+
+
+def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
+    """The architecture that the corpus is for, beneath the fields set by hand, where none was named."""
+    given = config.model
+    if given.preset is not None or given.model_fields_set & {"encoder", "decoder"}:
+        return config
+    fields = {**preset_fields(corpus.model), "preset": corpus.model, **given.model_dump(exclude_unset=True)}
+    return config.model_copy(update={"model": ModelConfig(**fields)})
+
+
+def measure_text(examples: list[Example]) -> Measure:
+    sources, targets = _letters(e.source for e in examples), _letters(e.target for e in examples)
+    both = sources.keys() & targets.keys()
+    shares = [sum(side[letter] for letter in both) / max(side.total(), 1) for side in (sources, targets)]
+    pairs = max(len(examples), 1)
+    return Measure(
+        pairs, sources.total() / pairs, targets.total() / pairs, len(sources.keys() | targets.keys()), min(shares)
+    )
+
+
+def _letters(texts: Iterable[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(text)
+    return counts
+
+
+def _tokenizer(config: RunConfig, suggested: TokenizerConfig, measure: Measure) -> TokenizerConfig:
+    given = config.tokenizer
+    short = measure.longer < 25 and measure.letters < 200
+    kind = given.kind or suggested.kind or ("character" if short else "bpe")
+    # the suggested size belongs to the suggested kind
+    size = given.size or (suggested.size if kind == suggested.kind else None) or _size(kind, measure)
+    shared = next((s for s in (given.shared, suggested.shared) if s is not None), measure.overlap > 0.95)
+    if config.model.encoder == "none":
+        shared = True
+    elif config.model.decoder == "none":
+        shared = False
+    return TokenizerConfig(kind=kind, size=size, shared=shared)
+
+
+def _size(kind: str, measure: Measure) -> int:
+    """Entries that are seen often enough to be learned; a small output layer is also what makes a CPU fast."""
+    if kind == "character":
+        return 8000
+    sizes = ((2_000, 1000), (8_000, 2000), (20_000, 4000), (200_000, 8000))
+    size = next((size for pairs, size in sizes if measure.pairs < pairs), 16000)
+    return 2 * size if kind == "word" else size
+
+
+def _metric(model: ModelConfig, corpus: Corpus, measure: Measure) -> str:
+    if model.decoder == "none":
+        return "accuracy"
+    if corpus.task == "continuation":
+        return "loss"
+    return "exact" if measure.target < 30 else "chrf"  # a short answer is right or wrong; chrF suits every script
+
+
+def _dropout(metric: str, measure: Measure) -> float:
+    """Less where there is more to learn from. Tasks with one right answer are rules, which dropout only blurs."""
+    if metric == "exact":
+        return 0.1 if measure.pairs < 20_000 else 0.0
+    return 0.3 if measure.pairs < 50_000 else 0.2 if measure.pairs < 200_000 else 0.1
+
+
+def _training(
+    given: TrainingConfig, model: ModelConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str
+) -> TrainingConfig:
+    tokens = _tokens(measure.longer, tokenizer)  # of the longer side of a pair
+    everything = measure.pairs * tokens
+    batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 256), 4096)
+    steps = given.steps
+    if steps is None and given.epochs is None and given.minutes is None:
+        steps = _steps(everything / batch_tokens, batch_tokens, tokens, model, tokenizer)
+    planned = min(
+        steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * everything / batch_tokens)
+    )
+    known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
+    smoothing = 0.1 if metric in ("bleu", "chrf") else 0.0
+    choices = {
+        "steps": steps,
+        "batch_tokens": batch_tokens,
+        "rate": _rate(model),
+        "warmup_steps": min(max(known // 10, 1), 1000),
+        "label_smoothing": smoothing,
+        "evaluate_every": min(max(known // 20, 1), 1000),
+        "metric": metric,
+        "patience": 6,
+    }
+    return given.model_copy(update={key: value for key, value in choices.items() if getattr(given, key) is None})
+
+
+def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
+    """About how many tokens so many characters become, with the end mark."""
+    per_token = {"character": 1.0, "word": 3.0, "bpe": 3.5, "unigram": 3.5}[tokenizer.kind or "bpe"]
+    return characters / per_token + 1
+
+
+def _rate(model: ModelConfig) -> float:
+    kinds = {model.encoder, model.decoder}
+    if "transformer" in kinds or "convolution" in kinds:
+        peak = 5e-4 if model.norm == "post" else 1e-3
+        return float(f"{peak * min(1.0, math.sqrt(256 / model.width)):.1g}")
+    return 1e-3 if model.cell == "rnn" else 2e-3
+
+
+def _steps(batches: float, batch_tokens: int, tokens: float, model: ModelConfig, tokenizer: TokenizerConfig) -> int:
+    """Forty passes, but no more than the time allows; and enough steps to learn anything from a small corpus."""
+    wanted = max(40 * batches, 1500)
+    seconds = step_seconds(batch_tokens, tokens, model, tokenizer.size or 0)
+    steps = min(wanted, max(BUDGET_SECONDS / seconds, 200))
+    return round(steps / 50) * 50 or 50
+
+
+def step_seconds(batch_tokens: int, tokens: float, model: ModelConfig, size: int) -> float:
+    """A guess of how long an update takes on two cores: the multiplications, and what every time step costs anew."""
+    width = model.width
+    depth = (model.encoder_depth or model.depth) + (model.decoder_depth or model.depth)
+    per_layer = {"transformer": 14, "convolution": 10, "rnn": {"rnn": 2, "gru": 6, "lstm": 8}[model.cell], "none": 0}
+    matrices = width * width * (per_layer[model.encoder] + per_layer[model.decoder]) * depth / 2
+    output = width * min(size, 300 if size == 8000 else size)
+    work = 6 * batch_tokens * (matrices + output) / 40e9
+    sequential = 1.5e-3 * tokens * depth if "rnn" in (model.encoder, model.decoder) else 0.0
+    return work + sequential + 5e-3

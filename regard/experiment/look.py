@@ -1,0 +1,52 @@
+"""A look at the development set: loss, accuracy, and the metric that needs outputs."""
+
+from __future__ import annotations
+
+from regard.config import SearchConfig
+from regard.data.batches import make_batch, plan
+from regard.data.tokenizer import Tokenizer
+from regard.decoding import TooLong, decode
+from regard.evaluation import metrics
+from regard.evaluation.evaluate import teacher_forced
+from regard.experiment.material import Material
+from regard.training.loop import Look
+
+DECODED = 500  # development examples that are decoded at each look, at most
+MEASURES = {"exact": metrics.exact_match, "bleu": metrics.bleu, "chrf": metrics.chrf}
+
+
+def development_look(material: Material) -> Look:
+    """The function that the training loop calls; it leaves the model and its randomness as they were."""
+    training = material.config.training
+    assert training.batch_tokens is not None, "complete the configuration first"
+    batches = plan(material.dev, training.batch_tokens, seed=0, epoch=0)
+    outputs = GreedyScore(material) if training.metric in MEASURES else None
+
+    def look() -> dict[str, float]:
+        forced = teacher_forced(material.model, (make_batch(material.dev, rows) for rows in batches))
+        results = {"loss": forced.loss, "accuracy": forced.token_accuracy}
+        return results if outputs is None else {**results, outputs.metric: outputs.measure()}
+
+    return look
+
+
+class GreedyScore:
+    """Exact match, BLEU or chrF of greedy outputs for the first development examples, in percent."""
+
+    def __init__(self, material: Material) -> None:
+        assert material.config.training.metric is not None and isinstance(material.target, Tokenizer)
+        self.metric = material.config.training.metric
+        self._model, self._target = material.model, material.target
+        examples = material.corpus.dev[:DECODED]
+        self._references = [example.target for example in examples]
+        self._sources = material.source.encode_batch([example.source for example in examples])
+        # an output much longer than any reference is wrong anyway, and an untrained model never ends
+        longest = max(map(len, self._target.encode_batch(self._references)))
+        self._search = SearchConfig(beams=1, max_tokens=longest + longest // 4 + 8)
+
+    def measure(self) -> float:
+        found = decode(self._model, self._sources, self._search)
+        texts = ["" if isinstance(one, TooLong) else self._target.decode(one[0].tokens) for one in found]
+        if self.metric == "exact":
+            return metrics.exact_match(texts, self._references).value
+        return MEASURES[self.metric](texts, self._references, resamples=0).value

@@ -1,0 +1,100 @@
+"""From settings to all that training needs: corpus, tokenizers, model and encoded pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from regard.config import RunConfig
+from regard.config.check import check
+from regard.data.batches import Pairs, encode_pairs
+from regard.data.corpus import Corpus, Task, load_corpus
+from regard.data.tokenizer import Labels, Tokenizer
+from regard.errors import UserError
+from regard.experiment.defaults import complete
+from regard.models.build import build_model
+from regard.models.seq2seq import Model
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that a run needs before its first step."""
+
+    config: RunConfig
+    corpus: Corpus
+    task: Task
+    source: Tokenizer
+    target: Tokenizer | Labels
+    model: Model
+    train: Pairs
+    dev: Pairs
+    skipped: dict[str, int]  # why, and how many
+
+    @property
+    def parameters(self) -> int:
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+
+def begin(config: RunConfig) -> Material:
+    """A new run's: open settings are chosen, tokenizers trained, the weights fresh. Nothing is written."""
+    corpus = load_corpus(config.data)
+    config = complete(config, corpus)
+    check(config)
+    _check_fit(config, task_of(config, corpus))
+    return gather(config, corpus, _train_tokenizers(config, corpus))
+
+
+def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer, Tokenizer | Labels]) -> Material:
+    """The same from complete settings and trained tokenizers."""
+    source, target = tokenizers
+    model = build_model(config.model, source.size, target.size, source is target, config.training.seed)
+    skipped = Counter(one.why for one in corpus.skipped)
+    encoded = []
+    for split, examples in (("training", corpus.train), ("development", corpus.dev)):
+        pairs, left_out = encode_pairs(examples, source, target, _longest(config, model))
+        skipped.update(one.why for one in left_out)
+        if len(pairs) == 0:
+            why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
+            raise UserError(f"{corpus.name}: no {split} pairs: {why}; give more pairs or raise data.max_tokens")
+        encoded.append(pairs)
+    return Material(config, corpus, task_of(config, corpus), source, target, model, *encoded, dict(skipped))
+
+
+def task_of(config: RunConfig, corpus: Corpus) -> Task:
+    if config.model.decoder == "none":
+        return "classification"
+    return "translation" if any(example.source for example in corpus.train) else "continuation"
+
+
+def _check_fit(config: RunConfig, task: Task) -> None:
+    """What only the corpus can tell: whether this model and this metric make sense for it."""
+    metric = config.training.metric
+    if task == "continuation" and config.model.encoder != "none":
+        raise UserError(
+            f"model.encoder = {config.model.encoder!r}, but every source of the corpus is empty; "
+            "take a language model such as model.preset = 'transformer-language'"
+        )
+    if task == "continuation" and metric in ("exact", "bleu", "chrf"):
+        raise UserError(f"training.metric = {metric!r} compares outputs, but every source is empty; take 'loss'")
+    if task == "classification" and metric in ("exact", "bleu", "chrf"):
+        raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
+
+
+def _train_tokenizers(config: RunConfig, corpus: Corpus) -> tuple[Tokenizer, Tokenizer | Labels]:
+    kind, size = config.tokenizer.kind, config.tokenizer.size
+    assert kind is not None, "complete the configuration first"
+    sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
+    if config.tokenizer.shared:
+        both = Tokenizer.train([*sources, *targets], kind, size)
+        return both, both
+    source = Tokenizer.train(sources, kind, size)
+    return source, Labels.train(targets) if config.model.decoder == "none" else Tokenizer.train(targets, kind, size)
+
+
+def _longest(config: RunConfig, model: Model) -> int:
+    """Tokens that a side may have, without its mark: as set, or fewer where the model's positions end before."""
+    limits = [limit for limit in (model.max_source, model.max_target) if limit is not None]
+    if not limits:
+        return config.data.max_tokens
+    one_row = config.model.encoder == "none"  # source and target stand behind one another, each with a mark
+    return min(config.data.max_tokens, min(limits) // 2 - 1 if one_row else min(limits) - 1)

@@ -1,0 +1,245 @@
+"""Train into a directory, or go on with the run that is there."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from regard.checkpoint import (
+    MODEL,
+    STATE,
+    is_run,
+    read_config,
+    read_facts,
+    read_tensors,
+    read_tokenizers,
+    resume_line,
+    start_run,
+    weights_of,
+    write_config,
+    write_facts,
+    write_tensors,
+)
+from regard.config import RunConfig
+from regard.data.corpus import Corpus, Task, load_corpus
+from regard.errors import UserError
+from regard.experiment.look import development_look
+from regard.experiment.material import Material, begin, gather
+from regard.files import write_text
+from regard.runtime import Interrupt, prepare
+from regard.training.curve import curve_svg
+from regard.training.loop import epoch_plan, total_steps, train
+from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
+from regard.training.state import State, new_state, restore
+
+SAVE_SECONDS = 60  # at least so often the training state is written
+EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
+PLACES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")} | {"corpus"}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What happened."""
+
+    path: Path
+    status: Literal["finished", "interrupted"]
+    ended: str | None  # the setting that ended training
+    config: RunConfig
+    task: Task
+    parameters: int
+    step: int
+    epoch: float
+    seconds: float
+    best: dict[str, float] | None  # development results of the best weights
+    best_step: int
+    skipped: dict[str, int]  # why, and how many
+
+    def summary(self) -> list[str]:
+        """For people, a line each."""
+        at = f"after {self.step:,} steps ({self.epoch:.1f} epochs) in {clock(self.seconds)}"
+        lines = [f"ended by {self.ended} {at}" if self.status == "finished" else f"stopped {at}; all of it is saved"]
+        if self.best is not None:
+            metric = self.config.training.metric or "loss"
+            lines.append(f"best on dev: {dev_text(self.best, metric)} (step {self.best_step:,})")
+        if self.status == "interrupted":
+            lines.append(f"go on with {resume_line(self.path)}")
+        return lines
+
+
+def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, progress: bool = True) -> RunResult:
+    """Train what `config` says into the directory `out`; or, to resume, go on with the run that is there.
+
+    To resume, settings that are not given are the run's own. `progress`: say on stderr what happens.
+    """
+    out = Path(out)
+    material, facts = _reopen(config, out) if resume else _open(config, out)
+    training = material.config.training
+    state = new_state(material.model, training)
+    metrics = Metrics(out / "metrics.jsonl")
+    if resume:
+        if (out / STATE).is_file():
+            restore(state, *read_tensors(out / STATE), where=str(out / STATE))
+        metrics.cut_after(state.progress.step)
+    line = ProgressLine(training, total_steps(material.train, training), quiet=not progress)
+    for text in _opening(material, state, facts):
+        line.say(text)
+    interrupted = _follow(material, state, metrics, line, out)
+    result = _result(material, state, out, interrupted)
+    _finish(material, state, out, {**facts, "status": result.status, "results": _results(result)})
+    for text in result.summary():
+        line.say(text)
+    return result
+
+
+def continued(given: RunConfig, stored: RunConfig) -> RunConfig:
+    """The run's settings with what may change on --resume; any other setting that differs is refused by name."""
+    sections: dict[str, Any] = {}
+    for section in RunConfig.model_fields:
+        new, old = getattr(given, section), getattr(stored, section)
+        values = {key: getattr(new, key) for key in sorted(new.model_fields_set)}
+        changes = {key: value for key, value in values.items() if value is not None and value != getattr(old, key)}
+        free = {"training": EXTENDABLE, "data": PLACES, "search": set(changes)}.get(section, set())
+        for key in sorted(changes.keys() - free):
+            raise UserError(
+                f"{section}.{key} = {changes[key]!r}, but the run began with {getattr(old, key)!r}; "
+                "resume without it, or train into another directory"
+            )
+        sections[section] = old.model_copy(update=changes)
+    return RunConfig(**sections)
+
+
+def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
+    """A new run, all of it but the training written into `out`."""
+    if is_run(out):
+        raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} exists and is not an empty directory; choose another --out")
+    threads = prepare(config.training.threads)
+    material = begin(config)
+    corpus = material.corpus
+    facts = {
+        "task": material.task,
+        "status": "training",
+        "corpus": corpus.name,
+        "pairs": {split: len(examples) for split, examples in corpus.splits().items()},
+        "skipped": material.skipped,
+        "notes": list(corpus.notes),
+        "source_size": material.source.size,
+        "target_size": material.target.size,
+        "shared": material.source is material.target,
+        "parameters": material.parameters,
+        "threads": threads,
+        "torch": torch.__version__,
+        "fingerprint": fingerprint(corpus),
+    }
+    examples = {"dev": corpus.dev, "test": corpus.test}
+    start_run(out, material.config, material.source, material.target, examples, facts)
+    return material, facts
+
+
+def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
+    if not is_run(out):
+        raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
+    facts = read_facts(out)
+    stored = read_config(out)
+    config = continued(config, stored)
+    prepare(config.training.threads)
+    corpus = load_corpus(config.data)
+    if fingerprint(corpus) != facts["fingerprint"]:
+        raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
+    material = gather(config, corpus, read_tokenizers(out, config))
+    if config != stored:
+        write_config(out, config)
+    return material, facts
+
+
+def fingerprint(corpus: Corpus) -> str:
+    """Changes with any training or development example and with their order."""
+    digest = hashlib.blake2b(digest_size=16)
+    for split in (corpus.train, corpus.dev):
+        for example in split:
+            digest.update(repr((example.source, example.target)).encode())
+        digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def _follow(material: Material, state: State, metrics: Metrics, line: ProgressLine, out: Path) -> bool:
+    """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
+    training = material.config.training
+    saved = time.monotonic()
+    with line, Interrupt() as interrupt:
+        for report in train(state, material.train, training, development_look(material)):
+            metrics.add(report)
+            line.show(report)
+            if report.dev is not None or interrupt.asked or time.monotonic() - saved > SAVE_SECONDS:
+                metrics.flush()
+                write_tensors(out / STATE, state.tensors(), asdict(state.progress))
+                if report.improved or (report.dev is not None and training.average):
+                    write_tensors(out / MODEL, state.chosen())
+                saved = time.monotonic()
+            if interrupt.asked:
+                return True
+    return False
+
+
+def _finish(material: Material, state: State, out: Path, facts: dict[str, Any]) -> None:
+    """Write what a run is when training has ended, or was stopped."""
+    write_tensors(out / MODEL, state.chosen())
+    write_tensors(out / "last.safetensors", weights_of(state.model))
+    if state.best is not None and state.recent:
+        write_tensors(out / "best.safetensors", state.best)
+    name = material.config.model.preset or f"{material.config.model.encoder} to {material.config.model.decoder}"
+    title = f"{name} on {material.corpus.name}, {material.parameters:,} parameters, {clock(state.progress.seconds)}"
+    curve = curve_svg(read_metrics(out / "metrics.jsonl"), material.config.training.metric or "loss", title)
+    write_text(out / "curve.svg", curve)
+    write_facts(out, facts)
+
+
+def _result(material: Material, state: State, out: Path, interrupted: bool) -> RunResult:
+    progress = state.progress
+    batches = len(epoch_plan(material.train, material.config.training, progress.epoch))
+    return RunResult(
+        path=out,
+        status="interrupted" if interrupted else "finished",
+        ended=progress.ended,
+        config=material.config,
+        task=material.task,
+        parameters=material.parameters,
+        step=progress.step,
+        epoch=progress.epoch + progress.index / batches,
+        seconds=progress.seconds,
+        best=progress.best,
+        best_step=progress.best_step,
+        skipped=material.skipped,
+    )
+
+
+def _results(result: RunResult) -> dict[str, Any]:
+    keys = ("ended", "step", "epoch", "seconds", "best", "best_step")
+    return {key: getattr(result, key) for key in keys}
+
+
+def _opening(material: Material, state: State, facts: dict[str, Any]) -> list[str]:
+    """What is about to be trained on what, and what was left out."""
+    corpus, config = material.corpus, material.config
+    counts = ", ".join(f"{len(examples):,} {split}" for split, examples in corpus.splits().items())
+    lines = [f"{corpus.name}: {counts} pairs", *(f"note: {note}" for note in corpus.notes)]
+    if material.skipped:
+        reasons = "; ".join(f"{count:,} {why}" for why, count in material.skipped.items())
+        lines.append(f"left out: {reasons}")
+    sizes = f"{material.source.size:,}" if facts["shared"] else f"{material.source.size:,} and {material.target.size:,}"
+    lines.append(
+        f"{config.model.preset or 'model'}: {material.parameters:,} parameters; {config.tokenizer.kind} tokenizer, "
+        f"{sizes} entries; {torch.get_num_threads()} threads"
+    )
+    if state.progress.step:
+        lines.append(f"going on after step {state.progress.step:,}")
+        if (facts["threads"], facts["torch"]) != (torch.get_num_threads(), torch.__version__):
+            began = f"{facts['threads']} threads and torch {facts['torch']}"
+            lines.append(f"note: the run began with {began}, so its weights may differ in the last bits")
+    return lines

@@ -1,0 +1,63 @@
+"""Files that are written whole or not at all, and what to tell a user when they cannot be."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from regard.errors import UserError
+
+
+def write_text(path: Path, text: str) -> None:
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Whole or not at all: a temporary file beside it, on the disk before it takes the name."""
+    temporary = part_of(path)
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        discard(temporary)
+        raise cannot_write(path, error) from None
+
+
+def part_of(path: Path) -> Path:
+    """The name that a file has until it is whole."""
+    return path.with_name(f".{path.name}.part")
+
+
+def append_lines(path: Path, lines: list[str]) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":  # elsewhere a directory cannot be opened, and need not be
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def discard(temporary: Path) -> None:
+    try:
+        temporary.unlink(missing_ok=True)
+    except OSError:
+        return  # the disk is failing; the first error is the one to report
+
+
+def cannot_write(path: Path, error: OSError) -> UserError:
+    if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        return UserError(f"{path}: the disk is full; make room and go on with --resume: what was there is unharmed")
+    return UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out or allow writing")

@@ -1,0 +1,27 @@
+"""A trained run, ready to use: text in, results out. The only door that the command line and a server go through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard.checkpoint import load_run
+from regard.pipeline.classifier import Classifier
+from regard.pipeline.contract import Pipeline
+from regard.pipeline.result import Result
+from regard.pipeline.writers import Continuer, Translator
+from regard.runtime import prepare
+
+__all__ = ["Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
+
+
+def load(path: str | Path, threads: int | None = None) -> Pipeline:
+    """A run directory as a Translator, a Continuer or a Classifier. Loading runs no code of the run's."""
+    prepare(threads)
+    run = load_run(path)
+    match run.task:
+        case "translation":
+            return Translator(run)
+        case "continuation":
+            return Continuer(run)
+        case "classification":
+            return Classifier(run)

@@ -1,0 +1,61 @@
+"""A model that names the class of a text."""
+
+from __future__ import annotations
+
+import math
+
+from regard.analysis.trace import Trace, trace
+from regard.config import SearchConfig
+from regard.data.corpus import Example
+from regard.data.tokenizer import BOS, EOS, Labels
+from regard.decoding import TooLong, classify
+from regard.evaluation import Report, evaluate_classifier
+from regard.pipeline.contract import Pipeline, Progress
+from regard.pipeline.result import NOTHING, Result, no_result
+
+
+class Classifier(Pipeline):
+    """Text to one of several classes, with its probability."""
+
+    def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
+        given = [row for row, text in enumerate(texts) if text.strip()]
+        sources = self.source_tokenizer.encode_batch([texts[row] for row in given])
+        results = [NOTHING] * len(texts)
+        found = classify(self.model, sources, search.batch_tokens, progress)
+        for row, source, probabilities in zip(given, sources, found, strict=True):
+            results[row] = self._result(source, probabilities)
+        return results
+
+    def look(self, text: str, target: str) -> Trace:
+        return self._trace(self.source_tokenizer.encode(text), target)
+
+    def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
+        names = self._labels.names
+        results = self.translate_all([example.source for example in examples], search, progress)
+        truth = [self._labels.encode(example.target)[0] for example in examples]
+        predicted = [self._labels.encode(result.text)[0] if result.probabilities else None for result in results]
+        return evaluate_classifier(predicted, truth, names, self.forced(examples) if None not in predicted else None)
+
+    @property
+    def _labels(self) -> Labels:
+        assert isinstance(self.run.target_tokenizer, Labels)
+        return self.run.target_tokenizer
+
+    def _result(self, source: list[int], probabilities: tuple[float, ...] | TooLong) -> Result:
+        if isinstance(probabilities, TooLong):
+            return no_result(probabilities)
+        ranked = sorted(zip(self._labels.names, probabilities, strict=True), key=lambda pair: -pair[1])
+        label, probability = ranked[0]
+        log_prob = math.log(max(probability, 1e-45))
+        return Result(
+            text=label,
+            score=log_prob,
+            tokens=(label,),
+            log_prob=log_prob,
+            probabilities=dict(ranked),
+            tracer=lambda: self._trace(source, label),
+        )
+
+    def _trace(self, source: list[int], label: str) -> Trace:
+        tokens = tuple(self.source_tokenizer.tokens([*source, EOS]))
+        return trace(self.model, [*source, EOS], [BOS], tokens, ("<s>",), (label,))

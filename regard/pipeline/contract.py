@@ -1,0 +1,65 @@
+"""What every trained model offers, whatever its kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+from regard.analysis.trace import Trace
+from regard.checkpoint import Run
+from regard.config import SearchConfig, settle
+from regard.data.batches import encode_pairs, make_batch, plan
+from regard.data.corpus import Example
+from regard.evaluation import Report, TeacherForced, teacher_forced
+from regard.pipeline.result import Result
+
+Progress = Callable[[int], None]
+
+
+class Pipeline(ABC):
+    """What every kind of model offers."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.model = run.model
+        self.source_tokenizer = run.source_tokenizer
+
+    @property
+    def search(self) -> SearchConfig:
+        """How the run's recipe searches."""
+        return self.run.config.search
+
+    @overload
+    def translate(self, text: str, **search: Any) -> Result: ...
+    @overload
+    def translate(self, text: Sequence[str], **search: Any) -> list[Result]: ...
+    def translate(self, text: str | Sequence[str], **search: Any) -> Result | list[Result]:
+        """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …"""
+        config = self.search_with(**search)
+        if isinstance(text, str):
+            return self.translate_all([text], config)[0]
+        return self.translate_all(list(text), config)
+
+    def search_with(self, **fields: Any) -> SearchConfig:
+        """The recipe's search with some fields set."""
+        return settle({"search": {**self.search.model_dump(), **fields}}, where="search").search
+
+    @abstractmethod
+    def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
+        """One result a text, in order; an empty text has an empty result."""
+
+    @abstractmethod
+    def look(self, text: str, target: str) -> Trace:
+        """The trace of the model reading `text` and being told to write `target`."""
+
+    @abstractmethod
+    def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
+        """How good the model is on these pairs."""
+
+    def forced(self, examples: list[Example]) -> TeacherForced:
+        """Loss and accuracy when every token is predicted from the true ones before it."""
+        longest = 10**9  # nothing is left out of an evaluation
+        pairs, _ = encode_pairs(examples, self.run.source_tokenizer, self.run.target_tokenizer, longest)
+        tokens = self.search.batch_tokens
+        return teacher_forced(self.model, (make_batch(pairs, rows) for rows in plan(pairs, tokens, seed=0, epoch=0)))

@@ -1,0 +1,61 @@
+"""How torch runs: threads, seeds, and the switches that make two runs equal to the bit on one machine."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+import torch
+
+
+def prepare(threads: int | None = None) -> int:
+    """Set the CPU threads (None: torch's own choice, all cores) and deterministic kernels; return the threads in use.
+
+    The number of threads decides in which order sums are taken, so equal bits need equal threads.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # only a debugging aid, and it costs time
+    torch.set_flush_denormal(True)  # denormal moments of Adam would slow a CPU down tenfold
+    return torch.get_num_threads()
+
+
+def seed_step(seed: int, step: int) -> None:
+    """Seed torch from (seed, step) alone: dropout of a step never depends on what ran before, so resuming is exact."""
+    digest = hashlib.blake2b(f"{seed}/{step}".encode(), digest_size=8).digest()
+    torch.manual_seed(int.from_bytes(digest, "little") >> 1)
+
+
+class Interrupt:
+    """Ctrl-C (or a polite kill) inside this context only sets `asked`, so that a step is never cut in half.
+
+    A second one is not held back. Outside the main thread, where Python delivers no signals, nothing changes.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._restore()
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()

@@ -1,0 +1,127 @@
+"""The training loop: it updates a State in place and yields a Report a step. Who reads them draws, writes and saves."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from torch import nn
+
+from regard.checkpoint import copy_weights, weights_of
+from regard.config import TrainingConfig
+from regard.data.batches import Batch, Pairs, make_batch, plan
+from regard.errors import UserError
+from regard.runtime import seed_step
+from regard.training.loss import Loss, cross_entropy
+from regard.training.report import Report
+from regard.training.schedule import rate
+from regard.training.state import State
+
+Look = Callable[[], dict[str, float]]  # a look at the development set: results by name
+
+
+def train(state: State, pairs: Pairs, training: TrainingConfig, look: Look) -> Iterator[Report]:
+    """Train until a limit is reached. Between two reports the state is whole: it can be saved, and resumed exactly."""
+    progress = state.progress
+    assert training.evaluate_every is not None, "complete the configuration first"
+    total = total_steps(pairs, training)
+    began = time.monotonic() - progress.seconds
+    for epoch, index, rows, batches in epochs(pairs, training, progress.epoch, progress.index):
+        progress.ended = limit_reached(state, training, epoch + index / batches)
+        if progress.ended is not None:
+            return
+        step = progress.step + 1
+        now = rate(step, training, total)
+        batch = make_batch(pairs, rows)
+        seed_step(training.seed, step)
+        loss, norm = update(state, batch, now, training)
+
+        progress.step = step
+        progress.epoch, progress.index = (epoch, index + 1) if index + 1 < batches else (epoch + 1, 0)
+        progress.tokens += batch.token_count
+        progress.seconds = time.monotonic() - began
+        passes = epoch + (index + 1) / batches
+        dev, improved = None, False
+        if step % training.evaluate_every == 0 or limit_reached(state, training, passes):
+            dev = look()
+            improved = judge(state, dev, training)
+            progress.seconds = time.monotonic() - began
+        yield Report(step, passes, float(loss.nll), now, norm, batch.token_count, progress.seconds, dev, improved)
+
+
+def update(state: State, batch: Batch, now: float, training: TrainingConfig) -> tuple[Loss, float]:
+    """One step of Adam at rate `now`: forward, loss, backward, clip, step. Returns the loss and the gradient's norm."""
+    state.model.train()
+    logits = state.model(batch.source, batch.source_mask, batch.target_in)
+    loss = cross_entropy(logits, batch.target_out, batch.target_mask, training.label_smoothing or 0.0)
+    state.optimizer.zero_grad()
+    loss.smoothed.backward()
+    norm = float(nn.utils.clip_grad_norm_(state.model.parameters(), training.clip))
+    if not math.isfinite(norm):
+        raise UserError(
+            f"training.rate = {training.rate}: the gradient of step {state.progress.step + 1} is {norm}; "
+            "train again with a lower rate or a longer warm-up"
+        )
+    for group in state.optimizer.param_groups:
+        group["lr"] = now
+    state.optimizer.step()
+    return loss, norm
+
+
+def epochs(
+    pairs: Pairs, training: TrainingConfig, epoch: int, index: int
+) -> Iterator[tuple[int, int, np.ndarray, int]]:
+    """From a position on, endlessly: pass, position in it, rows of the batch, batches of this pass."""
+    while True:
+        batches = epoch_plan(pairs, training, epoch)
+        for position in range(index, len(batches)):
+            yield epoch, position, batches[position], len(batches)
+        epoch, index = epoch + 1, 0
+
+
+def epoch_plan(pairs: Pairs, training: TrainingConfig, epoch: int) -> list[np.ndarray]:
+    assert training.batch_tokens is not None, "complete the configuration first"
+    return plan(pairs, training.batch_tokens, training.seed, epoch)
+
+
+def total_steps(pairs: Pairs, training: TrainingConfig) -> int | None:
+    """Updates until training.steps or training.epochs ends the run; None where neither is set."""
+    limits = [] if training.steps is None else [training.steps]
+    if training.epochs is not None:
+        limits.append(math.ceil(training.epochs * len(epoch_plan(pairs, training, 0))))
+    return min(limits, default=None)
+
+
+def limit_reached(state: State, training: TrainingConfig, passes: float) -> str | None:
+    """The setting that ends training here, or None."""
+    progress = state.progress
+    reached = {
+        "training.steps": training.steps is not None and progress.step >= training.steps,
+        "training.epochs": training.epochs is not None and passes >= training.epochs,
+        "training.minutes": training.minutes is not None and progress.seconds >= training.minutes * 60,
+        "training.patience": training.patience is not None and progress.stale >= training.patience,
+    }
+    return next((name for name, value in reached.items() if value), None)
+
+
+def judge(state: State, dev: dict[str, float], training: TrainingConfig) -> bool:
+    """Keep the weights of this look for the average, and as the best where they are; count looks without progress."""
+    progress = state.progress
+    metric = training.metric or "loss"
+    if training.average:
+        state.recent.append(copy_weights(weights_of(state.model)))
+    improved = progress.best is None or _standing(dev, metric) > _standing(progress.best, metric)
+    # nothing is better than all right, so there only patience goes on, though the loss may still fall
+    complete = metric in ("exact", "accuracy") and progress.best is not None and progress.best[metric] >= 100
+    progress.stale = 0 if improved and not complete else progress.stale + 1
+    if improved:
+        progress.best, progress.best_step = dev, progress.step
+        state.best = copy_weights(weights_of(state.model))
+    return improved
+
+
+def _standing(dev: dict[str, float], metric: str) -> tuple[float, float]:
+    """Higher is better; where the metric ties (exact match is 0 for long), the lower loss wins."""
+    return (-dev["loss"] if metric == "loss" else dev[metric], -dev["loss"])

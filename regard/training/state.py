@@ -1,0 +1,103 @@
+"""Everything that training carries from one step to the next, as named tensors and a small record of numbers."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.checkpoint import copy_weights, load_weights, weights_of
+from regard.config import TrainingConfig
+from regard.errors import UserError
+
+Weights = dict[str, Tensor]
+
+
+@dataclass
+class Progress:
+    """Where training stands. The order of batches is a pure function of (seed, epoch), so this is all of it."""
+
+    step: int = 0  # updates made
+    epoch: int = 0  # passes completed
+    index: int = 0  # batches of this pass already used
+    tokens: int = 0  # real target tokens seen
+    seconds: float = 0.0  # spent, over all sittings
+    looked: int = 0  # the step of the last look at the development set
+    stale: int = 0  # looks since the last improvement
+    best: dict[str, float] | None = None  # development results of the best weights
+    best_step: int = 0
+    ended: str | None = None  # which limit was reached
+
+
+@dataclass
+class State:
+    """The model, Adam's moments, the best weights so far and the weights of the latest looks."""
+
+    model: nn.Module
+    optimizer: torch.optim.AdamW
+    progress: Progress = field(default_factory=Progress)
+    best: Weights | None = None
+    recent: deque[Weights] = field(default_factory=deque)  # the last `training.average` looks
+
+    def averaged(self) -> Weights | None:
+        """The mean of the weights of the latest looks, summed in double so that the order does not show."""
+        if not self.recent:
+            return None
+        return {
+            name: torch.stack([weights[name].double() for weights in self.recent]).mean(0).to(tensor.dtype)
+            if tensor.is_floating_point()
+            else tensor
+            for name, tensor in self.recent[-1].items()
+        }
+
+    def chosen(self) -> Weights:
+        """The weights that are the model: averaged where asked for, else the best, else (before a look) the last."""
+        return self.averaged() or self.best or weights_of(self.model)
+
+    def tensors(self) -> Weights:
+        """All tensors under names that say what they are: last/…, best/…, recent/0/…, adam/exp_avg/…"""
+        groups = {"last": weights_of(self.model), "best": self.best or {}}
+        groups |= {f"recent/{i}": weights for i, weights in enumerate(self.recent)}
+        named = {f"{group}/{name}": tensor for group, weights in groups.items() for name, tensor in weights.items()}
+        for name, parameter in self.model.named_parameters():
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                named[f"adam/{key}/{name}"] = value
+        return named
+
+
+def new_state(model: nn.Module, training: TrainingConfig) -> State:
+    """Before the first step. Adam as in Vaswani 2017, section 5.3; fused is the fastest on a CPU, and deterministic."""
+    assert training.rate is not None, "complete the configuration first"
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(
+        parameters, lr=training.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=training.weight_decay, fused=True
+    )
+    return State(model, optimizer, recent=deque(maxlen=training.average))
+
+
+def restore(state: State, tensors: Weights, numbers: dict[str, Any], where: str) -> None:
+    """Put back what `tensors` and `numbers` gave, into a new state of the same model; `where` is named in errors."""
+    groups: dict[str, Weights] = {}
+    for key, tensor in tensors.items():
+        group, name = key.rsplit("/", 1)
+        groups.setdefault(group, {})[name] = tensor
+    try:
+        state.progress = Progress(**numbers)
+    except TypeError:
+        raise UserError(f"{where}: the training state is damaged; train again into another directory") from None
+    load_weights(state.model, groups.get("last", {}), where)
+    state.best = copy_weights(groups["best"]) if "best" in groups else None
+    state.recent.clear()
+    for i in range(sum(group.startswith("recent/") for group in groups)):
+        state.recent.append(copy_weights(groups[f"recent/{i}"]))
+    for name, parameter in state.model.named_parameters():
+        moments = {key: groups[group][name].clone() for group, key in _moments(groups) if name in groups[group]}
+        if moments:
+            state.optimizer.state[parameter] = moments
+
+
+def _moments(groups: dict[str, Weights]) -> list[tuple[str, str]]:
+    return [(group, group.removeprefix("adam/")) for group in groups if group.startswith("adam/")]

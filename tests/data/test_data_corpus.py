@@ -1,0 +1,173 @@
+"""A user's files: what is read, what is skipped and counted, what is held out, and one clear line for every mistake."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.config import DataConfig
+from regard.data.corpus import load_corpus
+from regard.data.files import read_lines, read_pairs, write_pairs
+from regard.data.records import Example, Skipped
+from regard.data.splits import carve, default_count
+from regard.errors import UserError
+
+
+def lines(path: Path, *texts: str) -> str:
+    path.write_bytes("".join(f"{text}\n" for text in texts).encode())
+    return str(path)
+
+
+def many(path: Path, count: int = 100) -> str:
+    return lines(path, *(f"source {n}\ttarget {n}" for n in range(count)))
+
+
+def test_only_newlines_end_lines(tmp_path: Path) -> None:
+    path = tmp_path / "odd"
+    path.write_bytes("\ufeffone\u2028still one\r\ntwo\x0b\x0c\x85 two\n\nlast".encode())
+    assert list(read_lines(path)) == ["one\u2028still one", "two\x0b\x0c\x85 two", "", "last"]
+
+
+def test_parallel_tsv_and_jsonl_zipped_or_not_are_the_same_corpus(tmp_path: Path) -> None:
+    pairs = [(f"source {n}", f"target {n} é") for n in range(60)]
+    source = lines(tmp_path / "a.en", *(s for s, _ in pairs))
+    target = lines(tmp_path / "a.fr", *(t for _, t in pairs))
+    tsv = lines(tmp_path / "a.tsv", *(f"{s}\t{t}" for s, t in pairs))
+    jsonl = lines(tmp_path / "a.jsonl", *(json.dumps({"source": s, "target": t, "id": 3}) for s, t in pairs))
+    configs = [DataConfig(source=source, target=target), DataConfig(pairs=tsv), DataConfig(pairs=jsonl)]
+    for plain in (source, target, tsv, jsonl):
+        Path(f"{plain}.gz").write_bytes(gzip.compress(Path(plain).read_bytes()))
+    configs += [DataConfig(source=f"{source}.gz", target=f"{target}.gz"), DataConfig(pairs=f"{tsv}.gz")]
+    configs += [DataConfig(pairs=f"{jsonl}.gz")]
+    first, *others = [load_corpus(config) for config in configs]
+    assert len(first.train) + len(first.dev) + len(first.test) == 60
+    assert (first.name, first.task) == ("a", "translation")
+    for other in others:
+        assert other == first
+
+
+def test_empty_sides_are_skipped_and_counted(tmp_path: Path) -> None:
+    source = lines(tmp_path / "s", "a", "", "c", " ", "e", "f", "g")
+    target = lines(tmp_path / "t", "A", "B", "\t", "", "E", "F", "G")
+    corpus = load_corpus(DataConfig(source=source, target=target))
+    assert corpus.skipped == [
+        Skipped(f"{source}:2", "the source is empty"),
+        Skipped(f"{source}:3", "the target is empty"),
+        Skipped(f"{source}:4", "both sides are empty"),
+    ]
+    assert {e.source for split in corpus.splits().values() for e in split} == set("aefg")
+
+
+def test_where_every_source_is_empty_the_targets_are_text_to_continue(tmp_path: Path) -> None:
+    path = lines(tmp_path / "p.tsv", *(f"\ttext {n}" for n in range(50)), "\t")
+    corpus = load_corpus(DataConfig(pairs=path))
+    assert corpus.task == "continuation"
+    assert corpus.skipped == [Skipped(f"{path}:51", "the target is empty")]
+
+
+def test_labelled_text_is_classification(tmp_path: Path) -> None:
+    path = lines(tmp_path / "s.tsv", *(f"review {n}\t{('good', 'bad')[n % 2]}" for n in range(100)))
+    corpus = load_corpus(DataConfig(pairs=path))
+    assert (corpus.task, corpus.model) == ("classification", "lstm-classifier")
+    assert any("2 different targets" in note for note in corpus.notes)
+
+
+def test_carving_keeps_a_source_on_one_side(tmp_path: Path) -> None:
+    # every source three times, with two different targets
+    path = lines(tmp_path / "d.tsv", *(f"source {n % 200}\ttarget {n % 400}" for n in range(600)))
+    corpus = load_corpus(DataConfig(pairs=path, dev_examples=30, test_examples=60))
+    sources = {name: {e.source for e in rows} for name, rows in corpus.splits().items()}
+    assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (510, 30, 60)
+    assert not sources["train"] & sources["dev"]
+    assert not sources["train"] & sources["test"]
+    assert not sources["dev"] & sources["test"]
+    assert corpus == load_corpus(DataConfig(pairs=path, dev_examples=30, test_examples=60))
+    assert corpus.dev != load_corpus(DataConfig(pairs=path, dev_examples=30, test_examples=60, seed=2)).dev
+
+
+def test_how_many_are_carved_off() -> None:
+    assert [default_count(n) for n in (3, 100, 1000, 100_000)] == [1, 5, 50, 1000]
+    big = [Example(f"s{n // 50}", str(n)) for n in range(200)]  # four sources of 50 pairs: no group fits into 10
+    carved = carve(big, 10, 10, seed=1)
+    assert [len(part) for part in (carved.train, carved.dev, carved.test)] == [100, 50, 50]
+
+
+def test_given_dev_files_are_kept_whole_and_overlap_is_reported(tmp_path: Path) -> None:
+    train = many(tmp_path / "train.tsv")
+    dev = lines(tmp_path / "dev.tsv", "source 5\ttarget", "other\ttarget", "third\ttarget")
+    test = lines(tmp_path / "test.tsv", "fourth\ttarget")
+    corpus = load_corpus(DataConfig(pairs=train, dev_pairs=dev, test_pairs=test, dev_examples=7))
+    assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (100, 3, 1)
+    assert "1 of 3 dev examples have a source that train has too" in corpus.notes
+    assert any("data.dev_examples is not used" in note for note in corpus.notes)
+    assert not any("test" in note for note in corpus.notes)
+
+
+def test_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    write_pairs(folder / "train.tsv", [Example(f"s{n}", f"t{n}") for n in range(40)])
+    write_pairs(folder / "test.jsonl", [Example("two\nlines", "a\ttab")])
+    corpus = load_corpus(DataConfig(corpus=str(folder)))
+    assert corpus.name == "mine"
+    assert corpus.test == [Example("two\nlines", "a\ttab")]
+    assert len(corpus.dev) == 2
+    with pytest.raises(ValueError, match="does not fit TSV"):
+        write_pairs(folder / "dev.tsv", corpus.test)
+    assert not (folder / "dev.tsv").exists()
+    (folder / "train.tsv").unlink()
+    with pytest.raises(UserError, match=r"has no train\.tsv"):
+        load_corpus(DataConfig(corpus=str(folder)))
+
+
+def test_written_pairs_are_read_back(tmp_path: Path) -> None:
+    examples = [Example("a\u2028b", "é\x85"), Example('"quoted"', "<s>\\n")]
+    for name in ("p.tsv", "p.jsonl"):
+        write_pairs(tmp_path / name, examples)
+        assert read_pairs(tmp_path / name).examples == examples
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.tsv", b"a\tb\nno tab here\n", "a.tsv:2: 1 column instead of 2"),
+        ("a.tsv", b"a\tb\nc\td\te\n", "a.tsv:2: 3 columns instead of 2"),
+        ("a.tsv", b"a\tb\nc\t\xff\xfe\n", "a.tsv:2: invalid UTF-8, byte 0xFF at column 3"),
+        ("a.tsv", b"", "a.tsv: an empty corpus"),
+        ("a.tsv", b"\t\n\n\t\n", "all 3 lines have an empty side"),
+        ("a.tsv", b"a\tb\n", "too few to hold out dev and test"),
+        ("a.tsv", b"\x1f\x8bnot gzip at all", "damaged gzip"),
+        ("a.tsv.gz", gzip.compress(b"a\tb\n" * 1000)[:-9], "damaged gzip"),
+        ("a.jsonl", b'{"source": "a", "target": "b"}\n{"source": \n', "a.jsonl:2: not JSON"),
+        ("a.jsonl", b'["a", "b"]\n', "a.jsonl:1: a JSON list instead of an object"),
+        ("a.jsonl", b'{"text": "a", "label": "b"}\n', r"a.jsonl:1: no text under 'source' (keys text, label)"),
+        ("a.jsonl", b'{"source": "a", "target": 3}\n', r"a.jsonl:1: no text under 'target' (target = 3)"),
+        ("a.jsonl", b'{"source": "\\ud800", "target": "b"}\n', "a.jsonl:1: 'source' holds half of a surrogate pair"),
+        ("a.csv", b"a,b\n", "a.csv: pairs are read from .tsv"),
+    ],
+)
+def test_bad_files_are_named_with_their_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError) as error:
+        load_corpus(DataConfig(pairs=str(tmp_path / name)))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_other_mistakes(tmp_path: Path) -> None:
+    two, three = lines(tmp_path / "two", "a", "b"), lines(tmp_path / "three", "a", "b", "c")
+    pairs = many(tmp_path / "p.tsv", 20)
+    for config, message in (
+        (DataConfig(source=two, target=three), "two has 2 lines and .*three has 3"),
+        (DataConfig(source=two, target=str(tmp_path / "none")), "none: cannot read it: No such file"),
+        (DataConfig(pairs=str(tmp_path / "x.tsv")), "x.tsv: cannot read it: No such file"),
+        (DataConfig(corpus="dats"), "'dats' is no embedded corpus and no folder, did you mean 'dates'"),
+        (DataConfig(), "no data: give"),
+        (DataConfig(corpus="dates", dev_pairs=pairs), r"data\.dev_pairs is given, but"),
+        (DataConfig(pairs=pairs, dev_examples=15, test_examples=5), "leave nothing to train on: there are 20"),
+    ):
+        with pytest.raises(UserError, match=message):
+            load_corpus(config)

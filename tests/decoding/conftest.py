@@ -1,0 +1,56 @@
+"""A toy model whose next-token distribution is a random function of the source and of the whole prefix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.models.seq2seq import Memory, Model, State
+
+BUCKETS = 997
+
+
+@dataclass(frozen=True)
+class Hash(State):
+    value: Tensor  # (B,)
+
+
+class Toy(Model):
+    """logits = table[hash(source, prefix)]: every prefix has its own distribution, and none can be told from a part."""
+
+    def __init__(self, vocabulary: int, seed: int = 0, eos_bonus: float = 0.0, spread: float = 2.0) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.table = torch.nn.Parameter(spread * torch.randn(BUCKETS, vocabulary, generator=generator))
+        self.table.data[:, 2] += eos_bonus
+        self.rows: list[int] = []  # rows of every step
+        self.modes: list[bool] = []
+
+    def encode(self, source: Tensor, mask: Tensor) -> Memory:
+        places = torch.arange(1, source.shape[1] + 1)
+        value = (source * mask * places).sum(1) % BUCKETS
+        states = value.view(-1, 1, 1).expand(-1, source.shape[1], 1).float()
+        return Memory(states, mask, states[:, 0])
+
+    def start(self, memory: Memory) -> Hash:
+        return Hash(memory.summary[:, 0].long())
+
+    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        assert isinstance(state, Hash)
+        assert tokens.shape[0] == memory.mask.shape[0] == state.value.shape[0]
+        self.rows.append(tokens.shape[0])
+        self.modes.append(self.training)
+        value, logits = state.value, []
+        for token in tokens.unbind(1):
+            # the source goes into every step, so that memory taken from another row would show
+            value = (value * 31 + token + 7 + memory.summary[:, 0].long()) % BUCKETS
+            logits.append(self.table[value])
+        return torch.stack(logits, 1), Hash(value)
+
+
+@pytest.fixture
+def toy() -> type[Toy]:
+    return Toy

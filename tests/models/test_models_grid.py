@@ -1,0 +1,96 @@
+"""Any encoder works with any decoder: the whole grid builds, learns from a batch, and steps as it reads."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+from regard.errors import UserError
+
+SCORES = ["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
+CELLS = ["rnn", "lstm", "gru"]
+CONTEXTS = [{"context": "first-state"}, {"context": "every-step"}]
+CONTEXTS += [{"context": "attention", "score": score} for score in SCORES]
+
+ENCODERS = [{"encoder": "rnn", "cell": c, "direction": d} for c in CELLS for d in ("forward", "backward", "both")]
+ENCODERS += [{"encoder": "convolution", "positions": p} for p in ("none", "learned", "sinusoidal")]
+ENCODERS += [{"encoder": "transformer", "positions": p} for p in ("none", "learned", "sinusoidal", "rotary", "alibi")]
+DECODERS = [{"decoder": "rnn", "cell": cell, **context} for cell in CELLS for context in CONTEXTS]
+DECODERS += [{"decoder": "convolution"}, {"decoder": "transformer"}]
+
+GRID = [
+    {**encoder, **decoder}
+    for encoder, decoder in itertools.product(ENCODERS, DECODERS)
+    if encoder.get("cell") in (None, decoder.get("cell", encoder.get("cell")))  # one field names the cell of both sides
+]
+REFUSED = [f for f in GRID if f.get("positions") in ("rotary", "alibi") and f["decoder"] == "convolution"]
+
+
+def name(fields: dict[str, str]) -> str:
+    return "-".join(fields.values())
+
+
+def test_the_grid_is_whole() -> None:
+    assert len(GRID) == 9 * 9 + 8 * 27 + 17 * 2 and len(REFUSED) == 2
+
+
+@pytest.mark.parametrize("fields", [f for f in GRID if f not in REFUSED], ids=name)
+def test_any_encoder_with_any_decoder(tiny, rows, fields: dict[str, str]) -> None:
+    same = fields.get("score") in ("dot", "scaled-dot", "cosine") and fields.get("context") == "attention"
+    widths = {} if same else {"encoder_width": 12, "decoder_width": 6}
+    model = tiny(None, encoder_depth=1, decoder_depth=2, **widths, **fields)
+    whole = model(rows.source, rows.mask, rows.target)
+    assert whole.shape == (4, 5, 11)
+    memory = model.encode(rows.source, rows.mask)
+    state = model.start(memory)
+    for t in range(5):
+        logits, state = model.step(rows.target[:, t : t + 1], memory, state)
+        assert torch.allclose(logits[:, 0], whole[:, t], atol=2e-5, rtol=1e-4)
+    whole.log_softmax(-1)[..., 1].mean().backward()
+    for path, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.isfinite().all(), path
+        assert parameter.grad.ne(0).any(), path
+
+
+@pytest.mark.parametrize("fields", REFUSED, ids=name)
+def test_what_cannot_be_is_refused(tiny, fields: dict[str, str]) -> None:
+    with pytest.raises(UserError, match=r"model\.positions = '(rotary|alibi)' acts inside self-attention"):
+        tiny(None, **fields)
+
+
+LANGUAGES = [{"decoder": "rnn", "cell": cell} for cell in CELLS]
+LANGUAGES += [
+    {"decoder": "transformer", "positions": p, "position_combine": c}
+    for p in ("none", "learned", "sinusoidal", "rotary", "alibi")
+    for c in ("add", "multiply", "concatenate")
+    if c == "add" or p in ("learned", "sinusoidal")
+]
+
+
+@pytest.mark.parametrize("fields", LANGUAGES, ids=name)
+def test_language_models_read_then_write(tiny, rows, fields: dict[str, str]) -> None:
+    """Padded rows give what one long unpadded row of source and target gives: the target follows without a gap."""
+    model = tiny(None, encoder="none", depth=2, **({"context": "first-state"} if "cell" in fields else {}), **fields)
+    logits = model(rows.source, rows.mask, rows.target)
+    for row, length in enumerate(rows.lengths):
+        tokens = torch.cat((rows.source[row, :length], rows.target[row]))[None]
+        one = tokens[:, :1]
+        whole = model(one, torch.ones_like(one, dtype=torch.bool), tokens[:, 1:])
+        assert torch.allclose(logits[row], whole[0, length - 1 :], atol=2e-5, rtol=1e-4)
+
+
+CLASSIFIERS = list(itertools.product(ENCODERS, ("first", "last", "mean")))
+
+
+@pytest.mark.parametrize(("fields", "pooling"), CLASSIFIERS, ids=lambda p: p if isinstance(p, str) else name(p))
+def test_any_encoder_classifies(tiny, rows, fields: dict[str, str], pooling: str) -> None:
+    model = tiny(None, decoder="none", pooling=pooling, depth=2, **fields)
+    logits = model(rows.source, rows.mask, rows.target[:, :1])
+    assert logits.shape == (4, 1, 11)
+    states = model.encode(rows.source, rows.mask).states
+    for row, length in enumerate(rows.lengths):
+        real = states[row, :length]
+        pooled = {"first": real[0], "last": real[-1], "mean": real.mean(0)}[pooling]
+        assert torch.allclose(logits[row, 0], model.output(pooled), atol=1e-5)

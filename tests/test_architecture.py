@@ -1,0 +1,65 @@
+"""The shape of the house: reading order is import order, files and functions stay small, `--help` loads no torch."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import regard
+
+ROOT = Path(regard.__file__).parent
+ORDER = ["errors", "files", "runtime", "config", "data", "nn", "models", "checkpoint", "training", "decoding"]
+ORDER += ["evaluation", "experiment", "analysis", "pipeline", "cli"]
+FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
+DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms
+
+
+def room(file: str) -> str:
+    return Path(file).parts[0].removesuffix(".py")
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Rooms of regard that a file imports, late imports inside functions included."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "write imports in full"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] if "." in name else "" for name in names if name.split(".")[0] == "regard"}
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file not in DOORS])
+def test_nothing_imports_against_the_reading_order(file: str) -> None:
+    later = ORDER[ORDER.index(room(file)) + 1 :]  # a room without a place in the order fails here
+    for name in imported(ast.parse(FILES[file].read_text(encoding="utf-8"))):
+        assert name not in later and (name in ORDER or name.startswith("__") or room(file) == "cli")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_files_and_functions_stay_small(file: str) -> None:
+    text = FILES[file].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno - node.lineno < 60, node.name
+
+
+def test_files_are_named_after_what_they_hold() -> None:
+    assert not {"utils", "helpers", "common", "manager", "base"} & {part for f in FILES for part in Path(f[:-3]).parts}
+
+
+@pytest.mark.parametrize("module", ["regard", "regard.config", "regard.cli"])
+def test_settings_and_help_load_no_torch(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    assert regard.__all__ == sorted(regard.__all__, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
+    assert not [name for name in regard.__all__ if not hasattr(regard, name)]
