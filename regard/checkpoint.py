@@ -198,31 +198,31 @@ def load_weights(model: nn.Module, weights: Weights, where: str) -> None:
 def write_tensors(path: Path, tensors: Weights, numbers: dict[str, Any] | None = None) -> None:
     """Tensors and a JSON record (in the file's header) as one safetensors file."""
     whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    record = json.dumps(numbers or {})
-    write_bytes(path, safetensors.torch.save(whole, {"regard": record, "digest": _digest(whole, record)}))
+    # one key alone: the library writes several in an order that changes from time to time
+    header = {"regard": json.dumps({"digest": _digest(whole, numbers or {}), "numbers": numbers or {}})}
+    write_bytes(path, safetensors.torch.save(whole, header))
 
 
 def read_tensors(path: Path) -> tuple[Weights, dict[str, Any]]:
     _need(path)
     try:
         with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
+            header = json.loads((file.metadata() or {})["regard"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        record = header.get("regard", "{}")
-        if "digest" in header and header["digest"] != _digest(tensors, record):
+        if header["digest"] != _digest(tensors, header["numbers"]):
             raise ValueError("its checksum is wrong")
-        return tensors, json.loads(record)
-    except (SafetensorError, ValueError, RuntimeError, OSError) as error:
+        return tensors, header["numbers"]
+    except (SafetensorError, ValueError, KeyError, RuntimeError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{path} is damaged ({reason}); restore it or train again") from None
 
 
-def _digest(tensors: Weights, record: str) -> str:
+def _digest(tensors: Weights, numbers: dict[str, Any]) -> str:
     """A checksum, since safetensors has none: a flipped bit would otherwise only be a slightly worse model."""
-    digest = hashlib.blake2b(record.encode(), digest_size=16)
+    digest = hashlib.blake2b(json.dumps(numbers).encode(), digest_size=16)
     for name in sorted(tensors):
         digest.update(name.encode())
-        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -19,7 +19,8 @@ def prepare(threads: int | None = None) -> int:
     if threads is not None:
         torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # only a debugging aid, and it costs time
+    # only a debugging aid, and it costs time
+    torch.utils.deterministic.fill_uninitialized_memory = False  # pyrefly: ignore[missing-attribute]
     torch.set_flush_denormal(True)  # denormal moments of Adam would slow a CPU down tenfold
     return torch.get_num_threads()
 

@@ -51,8 +51,14 @@ def outputs(model: torch.nn.Module) -> torch.Tensor:
 
 @pytest.mark.parametrize(
     ("preset", "shared"),
-    [("transformer", True), ("transformer", False), ("lstm-additive", False), ("transformer-language", True)]
-    + [("lstm-classifier", False), ("convolution", True)],
+    [
+        ("transformer", True),
+        ("transformer", False),
+        ("lstm-additive", False),
+        ("transformer-language", True),
+        ("lstm-classifier", False),
+        ("convolution", True),
+    ],
 )
 def test_save_and_load_give_identical_outputs(tmp_path: Path, preset: str, shared: bool) -> None:
     model = write_run(tmp_path / "run", preset, shared)

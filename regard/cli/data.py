@@ -16,14 +16,14 @@ from regard.errors import UserError
 def list_corpora() -> int:
     """The corpora that need no download, with an example each, those to fetch, and the recipes that ship."""
     from regard.data.embedded import EMBEDDED
-    from regard.data.fetch import FETCHED
+    from regard.data.fetch import FETCHABLE
 
     print("Embedded (--data.corpus NAME):\n")
     for name, corpus in EMBEDDED.items():
         source, target = (_short(text) for text in (corpus.example.source, corpus.example.target))
         print(f"  {name:<12} {corpus.about}\n  {'':<12} {source + ' → ' if source else ''}{target}")
     print("\nTo fetch (regard data fetch NAME --pair en-fr):\n")
-    for name, about in FETCHED.items():
+    for name, about in FETCHABLE.items():
         print(f"  {name:<16} {about}")
     print(f"\nRecipes (regard train NAME): {', '.join(shipped_recipes())}")
     return 0
@@ -41,13 +41,15 @@ def fetch(name: str, /, *, pair: str = "en-fr", out: Path | None = None) -> int:
     out
         The folder to write (data/NAME-PAIR).
     """
-    from regard.data.fetch import FETCHED, fetch_home_assistant
+    from regard.data.fetch import FETCHABLE, fetch_home_assistant
 
-    if name not in FETCHED:
-        raise UserError(f"{name!r} cannot be fetched{near(name, FETCHED)}; there is: {', '.join(FETCHED)}")
+    if name not in FETCHABLE:
+        raise UserError(f"{name!r} cannot be fetched{near(name, FETCHABLE)}; there is: {', '.join(FETCHABLE)}")
     folder = out or Path("data") / f"{name}-{pair}"
     fetched = fetch_home_assistant(pair, folder, lambda line: print(line, file=sys.stderr))
-    print(fetched.summary())
+    print(f"{folder}: {fetched.train:,} train, {fetched.dev:,} dev, {fetched.test:,} test pairs")
+    for why, count in sorted(fetched.dropped.items(), key=lambda item: -item[1]):
+        print(f"  left out {count:,}: {why}")
     print(f"next: regard train --data.corpus {folder} --model.preset transformer --out runs/{name}-{pair}")
     return 0
 

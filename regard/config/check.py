@@ -59,20 +59,25 @@ def _check_model(model: ModelConfig) -> None:
 
 
 def _check_heads(model: ModelConfig, attentive: bool) -> None:
-    widths = {
-        "encoder": (model.encoder_width or model.width) if model.encoder == "transformer" else None,
-        "decoder": (model.decoder_width or model.width) if model.decoder == "transformer" else None,
-    }
-    if attentive and model.score == "multi-head":
-        widths["decoder"] = model.decoder_width or model.width
-    for side, width in widths.items():
-        if width and model.head_layout == "split" and width % model.heads:
+    multi_head = attentive and model.score == "multi-head"
+    encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
+    sides = (  # side, its width, whether it has heads, whether they turn with rotary positions
+        ("encoder", encoder_width, model.encoder == "transformer", model.encoder == "transformer"),
+        (
+            "decoder",
+            decoder_width,
+            model.decoder in ("transformer", "convolution") or multi_head,
+            model.decoder == "transformer",
+        ),
+    )
+    for side, width, has_heads, turns in sides:
+        if has_heads and model.head_layout == "split" and width % model.heads:
             raise UserError(
                 f"model.heads = {model.heads} does not divide the {side}'s width {width}; change one of them or take "
                 "model.head_layout = 'full'"
             )
-        rotated = width if model.head_layout == "full" else (width or 0) // model.heads
-        if width and model.positions == "rotary" and rotated and rotated % 2:
+        rotated = width if model.head_layout == "full" else width // model.heads
+        if turns and model.positions == "rotary" and rotated % 2:
             raise UserError(
                 f"model.positions = 'rotary' turns pairs, but a head of the {side} is {rotated} wide; make it even"
             )

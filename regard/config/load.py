@@ -54,7 +54,7 @@ def settle(*trees: Tree, where: str = "settings") -> RunConfig:
     tree = merge(*trees)
     model = tree.get("model")
     name = model.get("preset") if isinstance(model, dict) else None
-    if name is not None:
+    if isinstance(name, str):  # anything else is refused below
         tree = merge({"model": preset_fields(name)}, tree)
     try:
         config = RunConfig.model_validate(tree)
@@ -75,7 +75,8 @@ def recipe_text(config: RunConfig) -> str:
     lines: list[str] = []
     for section, fields in config.model_dump(exclude_none=True).items():
         lines.append(f"[{section}]")
-        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
+        for key, value in fields.items():  # TOML's strings are JSON's, except that DEL must be escaped
+            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))
         lines.append("")
     return "\n".join(lines)
 

@@ -20,7 +20,7 @@ Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
 class Section(BaseModel):
     """A frozen record that refuses keys it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class DataConfig(Section):

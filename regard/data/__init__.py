@@ -1,10 +1,16 @@
 """From files, or from nothing, to batches. Knows text, knows no network."""
 
-from regard.data.batches import Batch, Pairs, encode_pairs, make_batch, plan
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from regard.data.corpus import Corpus, Example, Skipped, Task, load_corpus
 from regard.data.embedded import EMBEDDED, Embedded
 from regard.data.files import read_lines, read_pairs, read_parallel, write_pairs
 from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    from regard.data.batches import Batch, Pairs, encode_pairs, make_batch, plan
 
 __all__ = [
     "BOS",
@@ -30,3 +36,12 @@ __all__ = [
     "read_parallel",
     "write_pairs",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Batches need torch, which takes seconds to import; corpora and tokenizers do without."""
+    if name in ("Batch", "Pairs", "encode_pairs", "make_batch", "plan"):
+        from regard.data import batches
+
+        return getattr(batches, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

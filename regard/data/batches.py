@@ -153,10 +153,16 @@ def _cut(rows: np.ndarray, longest: np.ndarray, batch_tokens: int) -> list[np.nd
 
 
 def _even(batches: list[np.ndarray], world: int) -> list[np.ndarray]:
-    """Halves the largest batches until their number is a multiple of `world`; keeps the order of lengths."""
+    """Halves the largest batches until their number is a multiple of `world`; keeps the order of lengths.
+
+    Where all are single rows already, the shortest are joined: over the budget, but no row is lost or seen twice.
+    """
     batches = list(batches)
     while len(batches) % world:
         at = max(range(len(batches)), key=lambda i: len(batches[i]))
+        if len(batches[at]) == 1:
+            surplus = len(batches) % world + 1
+            return [np.concatenate(batches[:surplus]), *batches[surplus:]]
         half = len(batches[at]) // 2
         batches[at : at + 1] = [batches[at][:half], batches[at][half:]]
     return batches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from regard.config import TokenizerConfig
@@ -41,6 +41,3 @@ class Corpus:
 
     def splits(self) -> dict[str, list[Example]]:
         return {"train": self.train, "dev": self.dev, "test": self.test}
-
-    def with_notes(self, *notes: str) -> Corpus:
-        return replace(self, notes=(*self.notes, *notes))

@@ -48,7 +48,7 @@ def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
     if given.preset is not None or given.model_fields_set & {"encoder", "decoder"}:
         return config
     fields = {**preset_fields(corpus.model), "preset": corpus.model, **given.model_dump(exclude_unset=True)}
-    return config.model_copy(update={"model": ModelConfig(**fields)})
+    return config.model_copy(update={"model": ModelConfig.model_validate(fields)})
 
 
 def measure_text(examples: list[Example]) -> Measure:
@@ -74,7 +74,7 @@ def _tokenizer(config: RunConfig, suggested: TokenizerConfig, measure: Measure) 
     kind = given.kind or suggested.kind or ("character" if short else "bpe")
     # the suggested size belongs to the suggested kind
     size = given.size or (suggested.size if kind == suggested.kind else None) or _size(kind, measure)
-    shared = next((s for s in (given.shared, suggested.shared) if s is not None), measure.overlap > 0.95)
+    shared = next((s for s in (given.shared, suggested.shared) if s is not None), measure.overlap > 0.8)
     if config.model.encoder == "none":
         shared = True
     elif config.model.decoder == "none":
@@ -111,7 +111,7 @@ def _training(
 ) -> TrainingConfig:
     tokens = _tokens(measure.longer, tokenizer)  # of the longer side of a pair
     everything = measure.pairs * tokens
-    batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 256), 4096)
+    batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), 4096)
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
         steps = _steps(everything / batch_tokens, batch_tokens, tokens, model, tokenizer)
@@ -126,7 +126,7 @@ def _training(
         "rate": _rate(model),
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": smoothing,
-        "evaluate_every": min(max(known // 20, 1), 1000),
+        "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,
         "patience": 6,
     }

@@ -12,7 +12,6 @@ from regard.experiment.material import Material
 from regard.training.loop import Look
 
 DECODED = 500  # development examples that are decoded at each look, at most
-MEASURES = {"exact": metrics.exact_match, "bleu": metrics.bleu, "chrf": metrics.chrf}
 
 
 def development_look(material: Material) -> Look:
@@ -20,7 +19,7 @@ def development_look(material: Material) -> Look:
     training = material.config.training
     assert training.batch_tokens is not None, "complete the configuration first"
     batches = plan(material.dev, training.batch_tokens, seed=0, epoch=0)
-    outputs = GreedyScore(material) if training.metric in MEASURES else None
+    outputs = GreedyScore(material) if training.metric in ("exact", "bleu", "chrf") else None
 
     def look() -> dict[str, float]:
         forced = teacher_forced(material.model, (make_batch(material.dev, rows) for rows in batches))
@@ -47,6 +46,10 @@ class GreedyScore:
     def measure(self) -> float:
         found = decode(self._model, self._sources, self._search)
         texts = ["" if isinstance(one, TooLong) else self._target.decode(one[0].tokens) for one in found]
-        if self.metric == "exact":
-            return metrics.exact_match(texts, self._references).value
-        return MEASURES[self.metric](texts, self._references, resamples=0).value
+        match self.metric:
+            case "exact":
+                return metrics.exact_match(texts, self._references).value
+            case "bleu":
+                return metrics.bleu(texts, self._references, resamples=0).value
+            case _:
+                return metrics.chrf(texts, self._references, resamples=0).value

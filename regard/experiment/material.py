@@ -57,7 +57,8 @@ def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer, Token
             why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give more pairs or raise data.max_tokens")
         encoded.append(pairs)
-    return Material(config, corpus, task_of(config, corpus), source, target, model, *encoded, dict(skipped))
+    train, dev = encoded
+    return Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
 
 
 def task_of(config: RunConfig, corpus: Corpus) -> Task:
@@ -93,8 +94,7 @@ def _train_tokenizers(config: RunConfig, corpus: Corpus) -> tuple[Tokenizer, Tok
 
 def _longest(config: RunConfig, model: Model) -> int:
     """Tokens that a side may have, without its mark: as set, or fewer where the model's positions end before."""
-    limits = [limit for limit in (model.max_source, model.max_target) if limit is not None]
-    if not limits:
-        return config.data.max_tokens
-    one_row = config.model.encoder == "none"  # source and target stand behind one another, each with a mark
-    return min(config.data.max_tokens, min(limits) // 2 - 1 if one_row else min(limits) - 1)
+    limits = [limit - 1 for limit in (model.max_source, model.max_target) if limit is not None]
+    if model.max_total is not None:  # source and target stand behind one another, each with a mark
+        limits.append(model.max_total // 2 - 1)
+    return min([config.data.max_tokens, *limits])

@@ -25,15 +25,15 @@ from regard.checkpoint import (
     write_facts,
     write_tensors,
 )
-from regard.config import RunConfig
+from regard.config import RunConfig, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
 from regard.experiment.look import development_look
 from regard.experiment.material import Material, begin, gather
 from regard.files import write_text
 from regard.runtime import Interrupt, prepare
+from regard.training import loop
 from regard.training.curve import curve_svg
-from regard.training.loop import epoch_plan, total_steps, train
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
 from regard.training.state import State, new_state, restore
 
@@ -71,6 +71,17 @@ class RunResult:
         return lines
 
 
+def train(
+    settings: RunConfig | dict[str, Any] | str, out: Path | str, resume: bool = False, progress: bool = True
+) -> RunResult:
+    """`run_experiment` for a notebook: settings as a recipe's name or file, as a tree, or as a RunConfig.
+
+    train({"data": {"corpus": "dates"}, "model": {"preset": "transformer"}}, "runs/dates")
+    """
+    tree = read_recipe(settings) if isinstance(settings, str) else settings
+    return run_experiment(tree if isinstance(tree, RunConfig) else settle(tree), out, resume, progress)
+
+
 def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, progress: bool = True) -> RunResult:
     """Train what `config` says into the directory `out`; or, to resume, go on with the run that is there.
 
@@ -85,7 +96,7 @@ def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, pro
         if (out / STATE).is_file():
             restore(state, *read_tensors(out / STATE), where=str(out / STATE))
         metrics.cut_after(state.progress.step)
-    line = ProgressLine(training, total_steps(material.train, training), quiet=not progress)
+    line = ProgressLine(training, loop.total_steps(material.train, training), quiet=not progress)
     for text in _opening(material, state, facts):
         line.say(text)
     interrupted = _follow(material, state, metrics, line, out)
@@ -173,7 +184,7 @@ def _follow(material: Material, state: State, metrics: Metrics, line: ProgressLi
     training = material.config.training
     saved = time.monotonic()
     with line, Interrupt() as interrupt:
-        for report in train(state, material.train, training, development_look(material)):
+        for report in loop.train(state, material.train, training, development_look(material)):
             metrics.add(report)
             line.show(report)
             if report.dev is not None or interrupt.asked or time.monotonic() - saved > SAVE_SECONDS:
@@ -202,7 +213,7 @@ def _finish(material: Material, state: State, out: Path, facts: dict[str, Any]) 
 
 def _result(material: Material, state: State, out: Path, interrupted: bool) -> RunResult:
     progress = state.progress
-    batches = len(epoch_plan(material.train, material.config.training, progress.epoch))
+    batches = len(loop.epoch_plan(material.train, material.config.training, progress.epoch))
     return RunResult(
         path=out,
         status="interrupted" if interrupted else "finished",
@@ -235,7 +246,7 @@ def _opening(material: Material, state: State, facts: dict[str, Any]) -> list[st
     sizes = f"{material.source.size:,}" if facts["shared"] else f"{material.source.size:,} and {material.target.size:,}"
     lines.append(
         f"{config.model.preset or 'model'}: {material.parameters:,} parameters; {config.tokenizer.kind} tokenizer, "
-        f"{sizes} entries; {torch.get_num_threads()} threads"
+        f"{sizes} entries; CPU threads: {torch.get_num_threads()}"
     )
     if state.progress.step:
         lines.append(f"going on after step {state.progress.step:,}")

@@ -46,8 +46,11 @@ class Panel:
 
     title: str
     lines: list[Line]
-    best: tuple[float, float] | None = None  # where the best weights are, and their value
-    best_text: str = ""
+    best: tuple[float, float] | None = None  # the step of the best weights, and their value
+
+    @property
+    def best_text(self) -> str:
+        return "" if self.best is None else f"best {self.best[1]:.4g} at step {self.best[0]:,}"
 
 
 def curve_svg(metrics: list[dict[str, Any]], metric: str, title: str) -> str:
@@ -58,12 +61,12 @@ def curve_svg(metrics: list[dict[str, Any]], metric: str, title: str) -> str:
         Line("training loss", "train", smooth([(line["step"], line["loss"]) for line in metrics])),
         Line("development loss", "dev", [(line["step"], line["dev"]["loss"]) for line in looks], dots=True),
     ]
-    panels = [Panel("nats per token, by step", losses, *(_mark(best, "loss") if metric == "loss" else ()))]
+    panels = [Panel("nats per token, by step", losses, _mark(best, "loss") if metric == "loss" else None)]
     if metric != "loss":
         points = [(line["step"], line["dev"][metric]) for line in looks]
         name = f"{metric} in %" if metric in ("exact", "accuracy") else metric
         panels.append(
-            Panel(f"development {name}, by step", [Line(name, "metric", points, dots=True)], *_mark(best, metric))
+            Panel(f"development {name}, by step", [Line(name, "metric", points, dots=True)], _mark(best, metric))
         )
     last = max((line["step"] for line in metrics), default=1)
     height = TOP + len(panels) * PANEL + (len(panels) - 1) * GAP + BOTTOM
@@ -93,11 +96,8 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def _mark(best: dict[str, Any] | None, metric: str) -> tuple[tuple[float, float], str] | tuple[()]:
-    if best is None:
-        return ()
-    value = best["dev"][metric]
-    return (best["step"], value), f"best {value:.4g} at step {best['step']:,}"
+def _mark(best: dict[str, Any] | None, metric: str) -> tuple[float, float] | None:
+    return None if best is None else (best["step"], best["dev"][metric])
 
 
 def _panel(panel: Panel, top: float, last: int) -> str:

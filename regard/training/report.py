@@ -88,7 +88,7 @@ class ProgressLine:
         self._metric = training.metric or "loss"
         self._limit_seconds = None if training.minutes is None else training.minutes * 60
         self._total = total
-        self._loss: float | None = None
+        self._losses: tuple[float, float] = (0.0, 0.0)  # sum and weight, fading
         self._since: tuple[int, float] | None = None  # step and seconds of the first report of this sitting
         self._pace: tuple[float, float] = (0.0, 0.0)  # tokens and seconds, fading
         self._seconds = 0.0
@@ -111,10 +111,11 @@ class ProgressLine:
         self._console.print(Text(text), soft_wrap=True)
 
     def show(self, report: Report) -> None:
-        self._loss = report.loss if self._loss is None else 0.95 * self._loss + 0.05 * report.loss
+        total, weight = self._losses
+        self._losses = (0.95 * total + report.loss, 0.95 * weight + 1)
         if self._since is None:
             self._since = (report.step, report.seconds)
-        else:
+        elif report.dev is None:  # a look takes time of its own
             tokens, seconds = self._pace
             self._pace = (0.95 * tokens + report.tokens, 0.95 * seconds + report.seconds - self._seconds)
         self._seconds = report.seconds
@@ -124,9 +125,14 @@ class ProgressLine:
         if self._live is not None:
             self._live.update(Text(self._line(report), no_wrap=True, overflow="ellipsis"))
 
+    @property
+    def _recent_loss(self) -> float:
+        total, weight = self._losses
+        return total / weight
+
     def _look_line(self, report: Report) -> str:
         star = "  * best" if report.improved else ""
-        return f"{self._where(report)}  loss {self._loss:.3f}  {self._dev}  {clock(report.seconds)}{star}"
+        return f"{self._where(report)}  loss {self._recent_loss:.3f}  {self._dev}  {clock(report.seconds)}{star}"
 
     def _where(self, report: Report) -> str:
         total = "" if self._total is None else f"/{self._total}"
@@ -137,7 +143,9 @@ class ProgressLine:
         pace = f"  {tokens / seconds:,.0f} tokens/s" if seconds > 0 else ""
         left = self._left(report)
         left_text = "" if left is None else f"  {clock(left)} left"
-        return f"{self._where(report)}  loss {self._loss:.3f}  rate {report.rate:.1e}{pace}  {self._dev}{left_text}"
+        return (
+            f"{self._where(report)}  loss {self._recent_loss:.3f}  rate {report.rate:.1e}{pace}  {self._dev}{left_text}"
+        )
 
     def _left(self, report: Report) -> float | None:
         """Seconds until the nearer of the two limits; patience may end it sooner."""

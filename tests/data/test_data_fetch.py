@@ -103,7 +103,7 @@ def test_unreachable_registry_shows_pips_last_word(tmp_path: Path, monkeypatch: 
     fake.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(fake))
     with pytest.raises(
-        UserError, match="pip could not download .*: ERROR: No matching distribution; check the network"
+        UserError, match=r"pip could not download .*: ERROR: No matching distribution; check the network"
     ):
         wheels(("homeassistant",), tmp_path / "cache", lambda _: None)
     assert [path.name for path in tmp_path.iterdir()] == ["python"]

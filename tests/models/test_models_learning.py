@@ -94,7 +94,7 @@ def learn(preset: str, steps: int, rate: float, task: Callable[[Word], Word], wi
 
 
 QUICK = {  # preset: updates, rate, task, exact match on unseen words at least
-    "lstm-additive": (140, 1e-2, backwards, 0.9),
+    "lstm-additive": (100, 2e-2, backwards, 0.9),
     "transformer": (150, 1e-2, backwards, 0.9),
     "convolution": (120, 1e-2, backwards, 0.9),
     "transformer-language": (250, 1e-2, backwards, 0.9),
@@ -140,6 +140,7 @@ def test_untrained_models_know_nothing() -> None:
     assert learn("lstm-classifier", 0, 1e-2, commonest) < 0.6
 
 
+@pytest.mark.slow
 def test_a_set_cannot_be_turned_round() -> None:
     """Without order in the encoder, writing backwards stays out of reach: what is learnt is learnt from the order."""
-    assert learn("attention-rnn", 100, 1e-2, backwards) < 0.5
+    assert learn("attention-rnn", 300, 1e-2, backwards) < 0.5

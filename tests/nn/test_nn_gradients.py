@@ -28,6 +28,7 @@ from regard.nn.recurrent import Stack, make_cell
 from regard.nn.taps import watching
 
 B, T, S, Q, D = 2, 3, 4, 4, 5
+SHORT, NARROW = 2, 3  # where there are many parameters
 
 
 def gradients_hold(module: nn.Module, *inputs: Tensor) -> bool:
@@ -41,7 +42,8 @@ def gradients_hold(module: nn.Module, *inputs: Tensor) -> bool:
         return functional_call(module, parameters, everything[len(names) :])
 
     leaves = [x.double().requires_grad_() if x.is_floating_point() else x for x in inputs]
-    return gradcheck(outputs, (*(value.detach().requires_grad_() for value in values), *leaves))
+    parameters = [value.detach().requires_grad_() for value in values]
+    return gradcheck(outputs, (*parameters, *leaves), check_undefined_grad=False)
 
 
 class Ask(nn.Module):
@@ -80,13 +82,12 @@ def test_scored_attention(kind: str, masked: bool) -> None:
 
 @pytest.mark.parametrize("layout", ["split", "full"])
 @pytest.mark.parametrize("positions", [None, "rotary", "alibi"])
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize(("masked", "opened"), [(False, False), (True, False), (True, True)])
 def test_multi_head_attention(layout: str, positions: str | None, masked: bool, opened: bool) -> None:
     torch.manual_seed(1)
-    attention = MultiHeadAttention(Q, D, 2, layout, 0.0, positions)
+    attention = MultiHeadAttention(Q, NARROW, 2, layout, 0.0, positions)
     ask = Ask(attention, MASK if masked else None, opened)
-    assert gradients_hold(ask, torch.randn(B, T, Q), torch.randn(B, S, D))
+    assert gradients_hold(ask, torch.randn(B, SHORT, Q), torch.randn(B, S, NARROW))
 
 
 @pytest.mark.parametrize("positions", [None, "rotary", "alibi"])

@@ -205,4 +205,6 @@ def test_a_damaged_state_is_an_error() -> None:
     with pytest.raises(UserError, match="there: the training state is damaged"):
         restore(fresh(training), tensors, {**numbers, "unknown": 1}, where="there")
     with pytest.raises(UserError, match="there lacks"):
-        restore(fresh(training), {k: v for k, v in tensors.items() if not k.startswith("last/")}, numbers, where="there")
+        restore(
+            fresh(training), {k: v for k, v in tensors.items() if not k.startswith("last/")}, numbers, where="there"
+        )

@@ -52,7 +52,9 @@ def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_shows_pace_and_time_left(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_pace_and_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes this for a terminal
     monkeypatch.setenv("COLUMNS", "160")
     with ProgressLine(TrainingConfig(metric="exact"), total=20) as line:

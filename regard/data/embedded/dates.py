@@ -15,14 +15,14 @@ from regard.data.records import Corpus, Example
 from regard.errors import UserError
 
 ABOUT = "dates in several formats, written out in another language (data.pair, e.g. en-fr, en-ja, de-iso)"
-EXAMPLE = Example("Aug 15, 1992", "samedi 15 août 1992")
-FIRST, LAST = datetime.date(1970, 1, 1), datetime.date(2029, 12, 31)
+EXAMPLE = Example("Sat, Aug 15, 1992", "samedi 15 août 1992")
+FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)
 ISO = "y-MM-dd"
 KINDS = {"y": "year", "M": "month", "L": "month", "d": "day", "E": "weekday", "c": "weekday", "G": "era"}
 
 Pattern = tuple[tuple[str, str], ...]
 Slot = tuple[datetime.date, str]
-TRAIN, HELD_OUT = 40_000, 1000
+TRAIN, HELD_OUT = 30_000, 1000
 
 
 @dataclass(frozen=True)
@@ -80,33 +80,30 @@ def _draw(config: DataConfig, source: str, target: str) -> tuple[dict[str, list[
     )
     if held >= len(days):
         raise UserError(f"{held} days are to be held out, but there are {len(days)}; lower data.dev_examples")
-    splits = {
-        "test": [(day, generator.choice(list(formats))) for day in days[:test]],
-        "dev": [(day, generator.choice(list(formats))) for day in days[test:held]],
-        "train": _different([(day, name) for day in days[held:] for name in formats], formats, source),
+    slots = [(day, name) for day in days[held:] for name in formats]
+    wanted = config.examples or TRAIN
+    if (config.examples or 0) > len(slots):
+        raise UserError(f"data.examples = {config.examples}, but {config.pair} has {len(slots)} for training; lower it")
+    choices = list(formats)
+    rows = {
+        "test": [(day, generator.choice(choices)) for day in days[:test]],
+        "dev": [(day, generator.choice(choices)) for day in days[test:held]],
+        "train": generator.sample(slots, min(len(slots), 2 * wanted)),
     }
-    available, notes = len(splits["train"]), ()
-    if (config.examples or 0) > available:
-        raise UserError(
-            f"data.examples = {config.examples}, but {config.pair} has {available} for training; ask for fewer"
-        )
-    if available < TRAIN and not config.examples:
-        notes = (f"only {available} different training examples exist with these settings",)
-    generator.shuffle(splits["train"])
-    del splits["train"][config.examples or TRAIN :]
-    goal = _parse(ISO if target == "iso" else Locale.parse(target).date_formats["full"].pattern)
-    written = {
-        split: [
-            WrittenDate(day, name, write(day, formats[name], source), write(day, goal, target)) for day, name in rows
-        ]
-        for split, rows in splits.items()
-    }
-    return written, notes
-
-
-def _different(slots: list[Slot], formats: dict[str, Pattern], source: str) -> list[Slot]:
-    """Without those that read the same: "May 5, 1992" is long and medium."""
-    return list({tuple(p.text for p in write(day, formats[name], source)): (day, name) for day, name in slots}.values())
+    goals = {True: target_format(target, weekday=True), False: target_format(target, weekday=False)}
+    splits: dict[str, list[WrittenDate]] = {}
+    for split, limit in (("test", test), ("dev", held - test), ("train", wanted)):
+        found: dict[tuple[Piece, ...], WrittenDate] = {}  # "May 5, 1992" is long and medium: once
+        for day, name in rows[split]:
+            pieces = write(day, formats[name], source)
+            goal = goals[any(piece.kind == "weekday" for piece in pieces)]
+            found.setdefault(pieces, WrittenDate(day, name, pieces, write(day, goal, target)))
+            if len(found) == limit:
+                break
+        splits[split] = list(found.values())
+    few = len(splits["train"]) < wanted
+    notes = (f"only {len(splits['train'])} different training examples exist with these settings",) if few else ()
+    return splits, notes
 
 
 def source_formats(locale: str) -> dict[str, Pattern]:
@@ -126,6 +123,16 @@ def source_formats(locale: str) -> dict[str, Pattern]:
         if {"year", "month", "day"} <= kinds and "other" not in kinds and parsed not in formats.values():
             formats["numeric" if name == "short" else name] = parsed
     return formats
+
+
+def target_format(locale: str, weekday: bool) -> Pattern:
+    """The full form; where the source names no weekday, the long form, which is the full one without it.
+
+    To add a weekday that is not there a model would have to learn the calendar instead of a language.
+    """
+    if locale == "iso":
+        return _parse(ISO)
+    return _parse(Locale.parse(locale).date_formats["full" if weekday else "long"].pattern)
 
 
 def write(day: datetime.date, pattern: Pattern, locale: str) -> tuple[Piece, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 PEOPLE = {
     "Mary": "she",
@@ -20,6 +22,14 @@ PLACES = ("garden", "kitchen", "office", "bedroom", "hallway", "bathroom", "park
 MOVES = ("went to", "walked to", "moved to")
 TAKES = ("took", "picked up", "grabbed")
 DROPS = ("dropped", "put down", "left")
+
+
+Item = TypeVar("Item")
+
+
+def pick(generator: random.Random, items: Sequence[Item]) -> Item:
+    """One of them; three times as fast as `choice`, which is felt in 300,000 sentences."""
+    return items[int(generator.random() * len(items))]
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,7 @@ class World:
         self._thing_at: dict[str, Known] = {}
         self._holder: dict[str, tuple[str, int]] = {}
         self._lost: set[str] = set()
+        self.last_place = ""
         self._last: tuple[str, ...] = ()
         self._told = 0
 
@@ -67,7 +78,7 @@ class World:
         elif generator.random() < 0.12:
             subject = tuple(generator.sample(self.people, 2))
         else:
-            subject = (generator.choice(self.people),)
+            subject = (pick(generator, self.people),)
         event = self._act(generator, subject)
         self._last = subject
         self._told += 1
@@ -79,9 +90,9 @@ class World:
         free = [thing for thing in self.things if self._can_take(person, thing)]
         chance = generator.random()
         if len(subject) == 1 and free and chance < 0.5:
-            return self._take(generator, person, generator.choice(free))
+            return self._take(generator, person, pick(generator, free))
         if len(subject) == 1 and held and chance > 0.85:
-            return self._drop(generator, person, generator.choice(held))
+            return self._drop(generator, person, pick(generator, held))
         return self._move(generator, subject)
 
     def _can_take(self, person: str, thing: str) -> bool:
@@ -94,7 +105,7 @@ class World:
     def _take(self, generator: random.Random, person: str, thing: str) -> Event:
         self._holder[thing] = (person, self._told)
         self._thing_at.pop(thing, None)
-        return Event((person,), f"{generator.choice(TAKES)} the {thing}")
+        return Event((person,), f"{pick(generator, TAKES)} the {thing}")
 
     def _drop(self, generator: random.Random, person: str, thing: str) -> Event:
         at = self._person_at.get(person)
@@ -103,11 +114,14 @@ class World:
             self._lost.add(thing)
         else:
             self._thing_at[thing] = Known(at.place, (*at.supporting, self._told))
-        return Event((person,), f"{generator.choice(DROPS)} the {thing}")
+        return Event((person,), f"{pick(generator, DROPS)} the {thing}")
 
     def _move(self, generator: random.Random, subject: tuple[str, ...]) -> Event:
-        here = {at.place for person in subject if (at := self._person_at.get(person))}
-        place = generator.choice([place for place in PLACES if place not in here])
+        here = [at.place for person in subject if (at := self._person_at.get(person))]
+        place = pick(generator, PLACES)
+        while place in here:
+            place = pick(generator, PLACES)
+        self.last_place = place
         for person in subject:
             self._person_at[person] = Known(place, (self._told,))
-        return Event(subject, f"{generator.choice(MOVES)} the {place}")
+        return Event(subject, f"{pick(generator, MOVES)} the {place}")

@@ -1,0 +1,132 @@
+"""The verbs as a user types them: in one process for speed, the start-up in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from regard.cli import main
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    status = main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_help_names_every_verb_and_loads_no_torch() -> None:
+    code = "import sys; from regard.cli import main; main(['--help']); sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for verb in ("demo", "train", "translate", "evaluate", "look", "describe", "data"):
+        assert verb in done.stdout
+
+
+def test_train_without_a_recipe_writes_a_complete_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho"]
+    pairs = [(f"{a} {b}", f"{b} {a}") for a in words for b in words]
+    (tmp_path / "train.src").write_text("".join(f"{source}\n" for source, _ in pairs))
+    (tmp_path / "train.tgt").write_text("".join(f"{target}\n" for _, target in pairs))
+    run = tmp_path / "run"
+    status, _, err = said(
+        capsys, "train", "--data.source", tmp_path / "train.src", "--data.target", tmp_path / "train.tgt",
+        "--model.preset", "transformer", "--model.width", 16, "--training.steps", 4, "--out", run,
+    )  # fmt: skip
+    assert status == 0, err
+    recipe = (run / "recipe.toml").read_text()
+    for key in ("rate", "warmup_steps", "batch_tokens", "kind", "dropout", "steps = 4", 'preset = "transformer"'):
+        assert key in recipe
+    assert f"regard evaluate {run}" in err
+    assert (run / "curve.svg").read_text().startswith("<svg")
+    status, _, err = said(capsys, "train", "--out", run, "--model.preset", "transformer")
+    assert status == 2 and "--resume" in err
+    status, _, err = said(capsys, "train", run / "recipe.toml", "--out", tmp_path / "again")
+    assert status == 0, err
+    assert (run / "model.safetensors").read_bytes() == (tmp_path / "again" / "model.safetensors").read_bytes()
+
+
+def test_translate_n_lines_in_n_lines_out(
+    translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["a b", "", "c", "d e f", ""]
+    (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines))
+    status, out, _ = said(capsys, "translate", translator_run, "--input", tmp_path / "in", "--output", tmp_path / "out")
+    assert status == 0 and out == ""
+    written = (tmp_path / "out").read_text().split("\n")
+    assert len(written) == 6 and written[1] == written[4] == "" and written[0] and written[2]
+    status, out, _ = said(capsys, "translate", translator_run, "--input", tmp_path / "in", "--json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [record["text"] for record in records] == written[:5]
+    assert {"text", "score", "log_prob", "tokens", "finished"} <= records[0].keys()
+
+
+def test_translate_n_best(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "translate", translator_run, "a b", "c", "--n-best", 3)
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert status == 0 and [row[0] for row in rows] == ["1"] * 3 + ["2"] * 3
+    assert all(len(row) == 3 for row in rows)
+
+
+def test_an_output_that_hits_the_limit_is_reported(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = said(capsys, "translate", translator_run, "a b c d", "--max-tokens", 2)
+    assert status == 0 and "1 of 1 outputs reached the length limit" in err
+
+
+def test_classifier_and_language_model(
+    classifier_run: Path, language_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = said(capsys, "translate", classifier_run, "Königreich")
+    label, probability = out.strip().split("\t")
+    assert label and 0 < float(probability) <= 1
+    status, out, _ = said(capsys, "translate", language_run, "The ", "--max-tokens", 9, "--sample", "--seed", 4)
+    assert status == 0 and out
+    status, out, _ = said(capsys, "evaluate", language_run, "--baselines")
+    assert status == 0 and "gzip" in out and "5-gram" in out
+
+
+def test_evaluate(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "evaluate", translator_run, "--json")
+    report = json.loads(out)
+    assert status == 0 and report["exact"]["value"] >= 90
+    assert "version:" in report["bleu"]["signature"] and report["by_length"]
+    (tmp_path / "source").write_text("a b\nc\n")
+    (tmp_path / "reference").write_text("a b\nc\n")
+    files = ("--source", tmp_path / "source", "--reference", tmp_path / "reference")
+    status, out, _ = said(capsys, "evaluate", translator_run, *files)
+    assert status == 0 and "2 sentences" in out
+
+
+def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--out", tmp_path / "map.svg")
+    assert status == 0 and "decoder.layers.0.cross_attention" in out and "█" in out
+    assert (tmp_path / "map.svg").read_text().count("head ") == 2
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--target", "b a")
+    assert status == 0
+
+
+def test_describe(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exercise of the lectures: width 10, one head, 300 parameters in W_q, W_k and W_v, whatever the length."""
+    status, out, _ = said(capsys, "describe", "transformer", "--model.width", 10, "--model.heads", 1, "--json")
+    parts = {part["name"]: part["parameters"] for part in json.loads(out)["parts"]}
+    attention = "encoder.layers.0.self_attention"
+    assert sum(parts[f"{attention}.{name}_proj"] for name in ("query", "key", "value")) == 300
+    for name in ("lstm-additive", "dates", str(translator_run)):
+        status, out, _ = said(capsys, "describe", name)
+        assert status == 0 and "parameters:" in out and "multiply-adds" in out
+    status, out, _ = said(capsys, "describe")
+    assert "rnn-fixed-every-step" in out
+
+
+def test_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "data", "list")
+    for corpus in ("dates", "addition", "reverse", "stories", "languages", "prose", "home-assistant"):
+        assert corpus in out
+    (tmp_path / "pairs.tsv").write_text("a\tb\nc\t\na\tb\nd\te\n")
+    status, out, _ = said(capsys, "data", "inspect", "--data.pairs", tmp_path / "pairs.tsv", "--json")
+    assert status == 0 and json.loads(out)["skipped"][0]["count"] == 1
+    status, out, _ = said(capsys, "data", "inspect", "addition", "--data.examples", 50)
+    assert status == 0 and "50" in out

@@ -1,0 +1,172 @@
+"""The pages: their code blocks, and the parts that are generated from the software.
+
+`python tests/docs/docs_pages.py` writes the generated parts anew; a test says when that is due.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from rich.console import Console
+
+from regard.cli import app
+from regard.config import PRESETS, RunConfig, shipped_recipes
+from regard.data.embedded import EMBEDDED
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+VERBS = ("", "demo", "train", "translate", "evaluate", "look", "describe", "data list", "data inspect", "data fetch")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the line where it starts."""
+
+    language: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line after `$` (with the lines it continues on), and the output that the page shows."""
+
+    text: str
+    output: str
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    """All fenced blocks, but those inside generated parts."""
+    own = GENERATED.sub(lambda part: "\n" * part[0].count("\n"), page)
+    return [Block(m[1], m[2], own[: m.start()].count("\n") + 2) for m in FENCE.finditer(own)]
+
+
+def commands(block: Block) -> Iterator[Command]:
+    lines = block.text.splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
+    assert starts and starts[0] == 0, f"a console block starts with `$ `: {lines[:1]}"
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        after = start
+        while lines[after].endswith("\\"):
+            after += 1
+        text = " ".join(line.removeprefix("$ ").removesuffix("\\").strip() for line in lines[start : after + 1])
+        yield Command(text, "\n".join(lines[after + 1 : end]).strip("\n"), block.line + start)
+
+
+# --- the generated parts ---------------------------------------------------------------------------------------------
+
+
+def settings() -> str:
+    """Every setting, by section."""
+    parts = []
+    for name, field in RunConfig.model_fields.items():
+        section = field.get_default().__class__
+        rows = [f"## `[{name}]`\n", f"{section.__doc__}\n", "| key | values | default | |", "|---|---|---|---|"]
+        for key, info in section.model_fields.items():
+            default = "" if info.default is None else f"`{_toml(info.default)}`"
+            about = (info.description or "").replace("|", "\\|")
+            rows.append(f"| `{key}` | {_values(info.annotation, info.metadata)} | {default} | {about} |")
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts)
+
+
+def help_texts() -> str:
+    """What --help prints, verb by verb."""
+    parts = []
+    for verb in VERBS:
+        file = io.StringIO()
+        app.help_print(verb.split(), console=Console(file=file, width=100, color_system=None, force_terminal=False))
+        text = "\n".join(line.rstrip() for line in file.getvalue().strip().splitlines())
+        parts.append(f"## `regard{' ' if verb else ''}{verb}`\n\n```text\n{text}\n```")
+    return "\n\n".join(parts)
+
+
+def presets() -> str:
+    """The fields that make each preset."""
+    rows = ["| preset | what it is | fields |", "|---|---|---|"]
+    for name, preset in PRESETS.items():
+        fields = ", ".join(f"`{key} = {_toml(value)}`" for key, value in preset.fields.items())
+        rows.append(f"| `{name}` | {preset.about.replace('|', chr(92) + '|')} | {fields} |")
+    return "\n".join(rows)
+
+
+def corpora() -> str:
+    """Each embedded corpus with an example."""
+    rows = ["| corpus | what it is | source | target |", "|---|---|---|---|"]
+    for name, corpus in EMBEDDED.items():
+        source, target = (_cell(text) for text in (corpus.example.source, corpus.example.target))
+        rows.append(f"| `{name}` | {corpus.about} | {source} | {target} |")
+    return "\n".join(rows)
+
+
+def recipes() -> str:
+    """What the first lines of each recipe say."""
+    rows = ["| recipe | |", "|---|---|"]
+    for name, path in shipped_recipes().items():
+        comment = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if not line.startswith("#"):
+                break
+            comment.append(line.removeprefix("#").strip())
+        rows.append(f"| `{name}` | {' '.join(comment).replace('|', chr(92) + '|')} |")
+    return "\n".join(rows)
+
+
+MAKERS: dict[str, Callable[[], str]] = {
+    "settings": settings,
+    "help": help_texts,
+    "presets": presets,
+    "corpora": corpora,
+    "recipes": recipes,
+}
+
+
+def fill(page: str) -> str:
+    """The page with its generated parts made anew."""
+    return GENERATED.sub(lambda part: f"{part[1]}\n{MAKERS[part[2]]()}\n\n{part[3]}", page)
+
+
+def _values(annotation: Any, metadata: list[Any]) -> str:
+    choices = [arg for arg in get_args(annotation) if arg is not type(None)]
+    if get_origin(annotation) is Literal:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    if hasattr(annotation, "__metadata__"):  # Annotated
+        return _values(annotation.__origin__, list(annotation.__metadata__))
+    if choices:  # X | None
+        return _values(choices[0], metadata)
+    limits = [f"{sign} {value}" for sign, value in _limits(metadata)]
+    name = {"str": "text", "int": "whole number", "float": "number", "bool": "`true`, `false`"}[annotation.__name__]
+    return " ".join((name, " and ".join(limits))).strip()
+
+
+def _limits(metadata: list[Any]) -> Iterator[tuple[str, Any]]:
+    for entry in metadata:
+        for one in getattr(entry, "metadata", [entry]):
+            for key, sign in (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤")):
+                if getattr(one, key, None) is not None:
+                    yield sign, getattr(one, key)
+
+
+def _toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _cell(text: str) -> str:
+    flat = " ".join(text.split()).replace("|", "\\|").replace("*", "\\*")
+    return flat if len(flat) <= 90 else flat[:89] + "…"
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        before = path.read_text(encoding="utf-8")
+        if (after := fill(before)) != before:
+            path.write_text(after, encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")

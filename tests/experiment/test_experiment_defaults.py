@@ -1,0 +1,102 @@
+"""Open settings are chosen by the corpus; set ones are kept."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from regard.config import RunConfig, TokenizerConfig, settle
+from regard.config.check import check
+from regard.data.corpus import Corpus, Example, load_corpus
+from regard.experiment import complete
+from regard.experiment.defaults import measure_text, step_seconds
+
+WORDS = ["the", "green", "house", "stands", "behind", "an", "old", "tree", "where", "nobody", "ever", "looks"]
+MOTS = ["la", "maison", "verte", "est", "derrière", "un", "vieil", "arbre", "où", "personne", "ne", "regarde"]
+
+
+def corpus(pairs: int, words: int, target_words: list[str] = MOTS) -> Corpus:
+    """A user's own text: sentences of so many words."""
+    draw = random.Random(1)
+    some = [
+        Example(" ".join(draw.choices(WORDS, k=words)), " ".join(draw.choices(target_words, k=words)))
+        for _ in range(100)
+    ]
+    train = some * (pairs // 100)
+    suggested = TokenizerConfig(kind="bpe", size=4000, shared=True)
+    return Corpus("own", train, train[:5], train[:5], [], (), "translation", suggested, "transformer")
+
+
+def chosen(corpus: Corpus, **sections: dict[str, Any]) -> RunConfig:
+    config = complete(settle({"data": {"pairs": "own.tsv"}, **sections}), corpus)
+    check(config)
+    return config
+
+
+def test_nothing_is_left_open_and_nothing_set_is_changed() -> None:
+    config = chosen(corpus(3000, 10))
+    open_still = [key for key, value in config.training if value is None]
+    assert open_still == ["epochs", "minutes", "threads"]
+    assert None not in config.tokenizer.model_dump().values() and config.model.dropout is not None
+    given = {
+        "tokenizer": {"kind": "unigram", "size": 777, "shared": False},
+        "model": {"preset": "transformer", "dropout": 0.0},
+        "training": {"epochs": 2.5, "batch_tokens": 999, "rate": 0.01, "warmup_steps": 0, "label_smoothing": 0.0}
+        | {"evaluate_every": 7, "metric": "bleu", "patience": 99},
+    }
+    config = chosen(corpus(3000, 10), **given)
+    for section, fields in given.items():
+        assert {key: getattr(getattr(config, section), key) for key in fields} == fields
+    assert config.training.steps is None  # epochs were asked for
+
+
+def test_short_strings_are_spelled_and_sentences_are_not() -> None:
+    assert chosen(corpus(3000, 2)).tokenizer.kind == "character"
+    assert chosen(corpus(3000, 2)).training.metric == "exact"
+    long = chosen(corpus(3000, 12))
+    assert (long.tokenizer.kind, long.training.metric, long.training.label_smoothing) == ("bpe", "chrf", 0.1)
+
+
+def test_sizes_grow_with_the_corpus() -> None:
+    configs = [chosen(corpus(pairs, 8)) for pairs in (500, 5000, 15_000, 100_000)]
+    sizes = [config.tokenizer.size or 0 for config in configs]
+    assert sizes == sorted(set(sizes))
+    dropouts = [config.model.dropout or 0 for config in configs]
+    assert dropouts == sorted(dropouts, reverse=True) and dropouts[0] > dropouts[-1]
+    batches = [config.training.batch_tokens or 0 for config in configs]
+    assert batches == sorted(batches) and batches[0] < batches[-1] <= 4096
+
+
+def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:
+    assert chosen(corpus(500, 8)).tokenizer.shared is True
+    assert chosen(corpus(500, 8, ["夜", "家", "木"])).tokenizer.shared is False
+    language = chosen(corpus(500, 8, ["夜", "家", "木"]), model={"preset": "transformer-language"})
+    assert language.tokenizer.shared is True
+    classifier = chosen(corpus(500, 8), model={"preset": "lstm-classifier"})
+    assert (classifier.tokenizer.shared, classifier.training.metric) == (False, "accuracy")
+    assert measure_text([Example("ab", "bc")]).overlap == 0.5
+
+
+def test_a_default_run_ends_well_under_an_hour() -> None:
+    for pairs in (500, 30_000, 300_000):
+        for preset in ("transformer", "lstm-additive"):
+            config = chosen(corpus(pairs, 12), model={"preset": preset})
+            seconds = step_seconds(config.training.batch_tokens or 0, 20, config.model, config.tokenizer.size or 0)
+            assert (config.training.steps or 0) * seconds < 1800
+            assert (config.training.warmup_steps or 0) * 5 <= (config.training.steps or 0)
+
+
+def test_the_corpus_names_the_architecture_where_the_user_does_not() -> None:
+    config = chosen(corpus(500, 8), model={"width": 48})
+    assert (config.model.preset, config.model.depth, config.model.width) == ("transformer", 3, 48)
+    assert chosen(corpus(500, 8), model={"encoder": "rnn"}).model.preset is None
+
+
+@pytest.mark.parametrize("name", ["dates", "languages"])
+def test_an_embedded_corpus_says_what_suits_it(name: str) -> None:
+    config = settle({"data": {"corpus": name, "examples": 200}})
+    loaded = load_corpus(config.data)
+    config = complete(config, loaded)
+    assert config.tokenizer.kind == loaded.tokenizer.kind and config.model.preset == loaded.model

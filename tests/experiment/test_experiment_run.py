@@ -1,0 +1,253 @@
+"""Whole runs: what they leave behind, how they are interrupted and resumed, and what they refuse."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from regard.checkpoint import load_run, read_tensors
+from regard.config import RunConfig, merge, read_recipe, settle
+from regard.errors import UserError
+from regard.experiment import RunResult, complete, run_experiment
+from regard.training.report import ProgressLine, Report, read_metrics
+
+TINY: dict[str, Any] = {
+    "data": {"corpus": "copy", "examples": 120, "dev_examples": 20, "test_examples": 10, "lengths": "1-5"},
+    "model": {"preset": "lstm-dot", "width": 16, "dropout": 0.2},
+    "training": {"steps": 14, "batch_tokens": 128, "evaluate_every": 5, "average": 2, "threads": 1},
+}
+
+
+def tiny(**sections: dict[str, Any]) -> RunConfig:
+    return settle(merge(TINY, sections))
+
+
+def go(out: Path, config: RunConfig | None = None, resume: bool = False) -> RunResult:
+    return run_experiment(config or (RunConfig() if resume else tiny()), out, resume, progress=False)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run never interrupted."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    go(out)
+    return out
+
+
+def at_step(monkeypatch: pytest.MonkeyPatch, step: int, act: Callable[[], None]) -> None:
+    """Do something when this step is reported."""
+    show = ProgressLine.show
+
+    def shown(line: ProgressLine, report: Report) -> None:
+        show(line, report)
+        if report.step == step:
+            monkeypatch.setattr(ProgressLine, "show", show)
+            act()
+
+    monkeypatch.setattr(ProgressLine, "show", shown)
+
+
+def assert_same_run(one: Path, two: Path) -> None:
+    for name in ("model", "last", "best"):
+        assert (one / f"{name}.safetensors").read_bytes() == (two / f"{name}.safetensors").read_bytes(), name
+    (tensors, numbers), (others, other_numbers) = (read_tensors(path / "training.safetensors") for path in (one, two))
+    assert tensors.keys() == others.keys() and all(torch.equal(tensors[name], others[name]) for name in tensors)
+    assert {**numbers, "seconds": 0} == {**other_numbers, "seconds": 0}
+    lines, other_lines = (read_metrics(path / "metrics.jsonl") for path in (one, two))
+    assert [{**line, "seconds": 0} for line in lines] == [{**line, "seconds": 0} for line in other_lines]
+
+
+# --- what a run leaves behind ---
+
+
+def test_a_run_is_whole(whole: Path) -> None:
+    names = {path.name for path in whole.iterdir()}
+    expected = "recipe.toml run.json source.tokenizer.json model.safetensors last.safetensors best.safetensors"
+    assert names >= {*expected.split(), "training.safetensors", "metrics.jsonl", "curve.svg", "data"}
+    assert not [name for name in names if name.startswith(".")]
+    run = load_run(whole)
+    assert run.task == "translation" and len(run.examples("dev")) == 20 and len(run.examples("test")) == 10
+    facts = run.facts
+    assert facts["status"] == "finished" and facts["results"]["ended"] == "training.steps"
+    assert facts["parameters"] == sum(p.numel() for p in run.model.parameters())
+    assert [line["step"] for line in read_metrics(whole / "metrics.jsonl")] == list(range(1, 15))
+    assert [line["step"] for line in read_metrics(whole / "metrics.jsonl") if "dev" in line] == [5, 10, 14]
+    assert (whole / "curve.svg").read_text().startswith("<svg")
+
+
+def test_the_recipe_is_complete_and_gives_the_same_run(whole: Path, tmp_path: Path) -> None:
+    recipe = settle(read_recipe(str(whole / "recipe.toml")))
+    assert recipe == load_run(whole).config
+    chosen = ("rate", "warmup_steps", "label_smoothing", "metric", "patience")
+    assert None not in [getattr(recipe.training, key) for key in chosen]
+    assert None not in [recipe.tokenizer.kind, recipe.tokenizer.size, recipe.tokenizer.shared]
+    go(tmp_path / "again", recipe)
+    assert_same_run(whole, tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "preset", "task"),
+    [
+        ("languages", "transformer-classifier", "classification"),
+        ("prose", "rnn-language", "continuation"),
+        ("copy", "transformer-language", "translation"),
+        ("addition", "convolution", "translation"),
+    ],
+)
+def test_every_task(tmp_path: Path, corpus: str, preset: str, task: str) -> None:
+    data = {"corpus": corpus, "examples": 60}
+    config = tiny(data=data, model={"preset": preset, "heads": 2, "depth": 1}, training={"steps": 3})
+    result = go(tmp_path / "run", config)
+    assert (result.task, result.step) == (task, 3)
+    assert result.best is not None and result.config.training.metric in result.best
+    run = load_run(tmp_path / "run")
+    assert run.task == task
+    assert (run.source_tokenizer is run.target_tokenizer) == (preset.endswith("-language") or task == "translation")
+
+
+def test_what_is_left_out_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{i}\t{i}" for i in range(60)] + ["much too long\tshort", "\tnothing"]
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines) + "\n")
+    data = {"corpus": None, "pairs": str(tmp_path / "pairs.tsv"), "max_tokens": 8, "dev_examples": 5}
+    result = run_experiment(tiny(data={**data, "examples": None}, training={"steps": 2}), tmp_path / "run")
+    err = capsys.readouterr().err
+    assert sum(result.skipped.values()) == 2
+    assert "1 its source has more than 8 tokens" in err and "left out: " in err
+    assert "ended by training.steps after 2 steps" in err and "best on dev: " in err
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["skipped"] == result.skipped
+
+
+# --- interrupted and resumed ---
+
+
+@pytest.mark.parametrize("step", [3, 5, 12])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_and_resume_ends_with_the_same_weights(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+    at_step(monkeypatch, step, lambda: signal.raise_signal(number))
+    stopped = go(tmp_path / "run")
+    assert signal.getsignal(number) == before
+    assert (stopped.status, stopped.step) == ("interrupted", step)
+    assert f"go on with `regard train --out {tmp_path / 'run'} --resume`" in stopped.summary()
+    load_run(tmp_path / "run")  # usable as it is
+    moved = shutil.move(tmp_path / "run", tmp_path / "elsewhere")
+    result = go(moved, resume=True)
+    assert (result.status, result.step) == ("finished", 14)
+    assert_same_run(whole, moved)
+
+
+def test_a_crash_loses_only_what_came_after_the_checkpoint(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash() -> None:
+        raise RuntimeError("the power fails")
+
+    for step, saved in ((3, 0), (8, 5)):
+        at_step(monkeypatch, step, crash)
+        with pytest.raises(RuntimeError):
+            go(tmp_path / "run", resume=(tmp_path / "run").exists())
+        kept = read_tensors(tmp_path / "run" / "training.safetensors")[1]["step"] if saved else 0
+        assert kept == saved
+    go(tmp_path / "run", resume=True)
+    assert_same_run(whole, tmp_path / "run")
+
+
+def test_a_full_disk_stops_with_a_line_and_can_be_resumed(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        at_step(monkeypatch, 7, lambda: patch.setattr(os, "fsync", full))
+        with pytest.raises(UserError, match=r"training\.safetensors: the disk is full"):
+            go(tmp_path / "run")
+    go(tmp_path / "run", resume=True)
+    assert_same_run(whole, tmp_path / "run")
+
+
+def test_a_finished_run_resumed_stays_as_it_is_and_can_be_extended(whole: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(whole, tmp_path / "run"))
+    go(out, resume=True)
+    assert_same_run(whole, out)
+    result = go(out, settle({"training": {"steps": 16, "patience": 50}}), resume=True)
+    assert (result.step, result.config.training.steps) == (16, 16)
+    assert [line["step"] for line in read_metrics(out / "metrics.jsonl")] == list(range(1, 17))
+    assert load_run(out).config.training.patience == 50
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"training": {"rate": 0.5}}, r"training\.rate = 0\.5, but the run began with 0\.002; resume without it"),
+        ({"model": {"width": 32}}, r"model\.width = 32, but the run began with 16"),
+        ({"data": {"seed": 9}}, r"data\.seed = 9, but the run began with 1"),
+        ({"data": {"corpus": "sort"}}, "the training or development data changed"),
+    ],
+)
+def test_a_changed_setting_is_refused_by_name(
+    whole: Path, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    out = Path(shutil.copytree(whole, tmp_path / "run"))
+    with pytest.raises(UserError, match=message):
+        go(out, settle(change), resume=True)
+    go(out, resume=True)
+    assert_same_run(whole, out)
+
+
+# --- what is refused ---
+
+
+def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds a run already; go on with `regard train"):
+        go(whole)
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(UserError, match="not an empty directory; choose another --out"):
+        go(tmp_path)
+    with pytest.raises(UserError, match="not an empty directory"):
+        go(tmp_path / "thesis.txt")
+    with pytest.raises(UserError, match="holds no run to resume"):
+        go(tmp_path, resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data": {"corpus": None, "examples": None}}, "no data: give data.corpus"),
+        ({"data": {"corpus": "prose"}}, "model.encoder = 'rnn', but every source of the corpus is empty"),
+        (
+            {"data": {"corpus": "prose"}, "model": {"preset": "rnn-language"}, "training": {"metric": "bleu"}},
+            "training.metric = 'bleu' compares outputs",
+        ),
+        (
+            {"data": {"corpus": "languages"}, "model": {"preset": "lstm-classifier"}, "training": {"metric": "chrf"}},
+            "training.metric = 'chrf' compares texts",
+        ),
+        ({"data": {"max_tokens": 1, "lengths": "3-5"}}, "no training pairs: all 120 are left out"),
+        ({"training": {"warmup_steps": 50}}, "training.warmup_steps = 50 exceeds training.steps = 14"),
+    ],
+)
+def test_what_makes_no_sense_leaves_nothing_behind(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        go(tmp_path / "run", tiny(**change))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_complete_is_the_identity_on_a_complete_recipe(whole: Path) -> None:
+    from regard.data.corpus import load_corpus
+
+    recipe = load_run(whole).config
+    assert complete(recipe, load_corpus(recipe.data)) == recipe

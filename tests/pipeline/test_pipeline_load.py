@@ -1,0 +1,138 @@
+"""regard.load gives the right kind of pipeline, and each does its job."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import regard
+from regard.checkpoint import load_run
+from regard.data.tokenizer import BOS, EOS
+from regard.evaluation import ClassifierReport, LanguageReport, TranslationReport
+
+
+@pytest.fixture(scope="module")
+def translator(translator_run: Path) -> regard.Pipeline:
+    return regard.load(translator_run, threads=1)
+
+
+def test_kinds(translator_run: Path, language_run: Path, classifier_run: Path) -> None:
+    assert isinstance(regard.load(translator_run), regard.Translator)
+    assert isinstance(regard.load(language_run), regard.Continuer)
+    assert isinstance(regard.load(classifier_run), regard.Classifier)
+
+
+def test_a_translator_translates(translator: regard.Pipeline) -> None:
+    example = translator.run.examples("test")[0]
+    result = translator.translate(example.source, beams=3)
+    assert result.text == example.target
+    assert "".join(result.tokens) == result.text
+    assert result.score == pytest.approx(result.log_prob / (len(result.tokens) + 1))
+    assert result.finished and result.problem is None
+
+
+def test_order_and_empty_lines_are_kept(translator: regard.Pipeline) -> None:
+    sources = [example.source for example in translator.run.examples("test")]
+    texts = [sources[0], "", sources[1], "   ", *sources[2:]]
+    results = translator.translate(texts)
+    assert len(results) == len(texts)
+    assert results[1].text == results[3].text == ""
+    alone = [translator.translate(text).text for text in texts]
+    assert [result.text for result in results] == alone
+
+
+def test_n_best_are_different_and_ordered(translator: regard.Pipeline) -> None:
+    source = translator.run.examples("test")[0].source
+    result = translator.translate(source, beams=4, n_best=4)
+    texts = [other.text for other in result.alternatives]
+    scores = [other.score for other in result.alternatives]
+    assert len(set(texts)) == 4 and texts[0] == result.text
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_sampling_is_seeded(translator: regard.Pipeline) -> None:
+    source = translator.run.examples("test")[0].source
+    draws = [translator.translate(source, sample=True, temperature=3.0, seed=seed).text for seed in (1, 1, 2, 3, 4)]
+    assert draws[0] == draws[1]
+    assert len(set(draws)) > 1
+
+
+def test_unknown_search_setting_is_refused(translator: regard.Pipeline) -> None:
+    with pytest.raises(regard.UserError, match=r"beamz.*did you mean 'beams'"):
+        translator.translate("a", beamz=3)
+
+
+def test_attention_is_what_decoding_used(translator: regard.Pipeline) -> None:
+    """Step by step with the cache, watched, equals the one teacher-forced pass of the trace."""
+    from regard.nn.taps import watching
+
+    source = translator.run.examples("test")[0].source
+    result = translator.translate(source, beams=1)
+    found = result.attention("decoder.layers.0.cross_attention")
+    ids = [*translator.source_tokenizer.encode(source), EOS]
+    written = translator.run.target_tokenizer.encode(result.text)
+    model = translator.model
+    with torch.inference_mode(), watching(model) as watch:
+        tensor = torch.tensor([ids])
+        memory = model.encode(tensor, torch.ones_like(tensor, dtype=torch.bool))
+        state = model.start(memory)
+        for token in [BOS, *written]:
+            _, state = model.step(torch.tensor([[token]]), memory, state)
+    stepped = watch.tensors()["decoder.layers.0.cross_attention.weights"][0]
+    torch.testing.assert_close(found.weights, stepped, rtol=0, atol=1e-5)
+    assert found.weights.shape == (2, len(written) + 1, len(ids))
+    assert found.rows[-1] == "</s>" and found.columns[-1] == "</s>"
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, len(written) + 1))
+
+
+def test_a_continuer_continues(language_run: Path) -> None:
+    model = regard.load(language_run)
+    result = model.translate("The ", max_tokens=12)
+    assert len(result.tokens) <= 12 and result.text
+    assert result.text == model.translate("The ", max_tokens=12).text
+
+
+def test_a_classifier_names_and_weighs(classifier_run: Path) -> None:
+    model = regard.load(classifier_run)
+    result = model.translate("Vereinigtes Königreich")
+    assert result.text == max(result.probabilities, key=lambda name: result.probabilities[name])
+    assert sum(result.probabilities.values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_evaluations(translator: regard.Pipeline, language_run: Path, classifier_run: Path) -> None:
+    kinds = (TranslationReport, LanguageReport, ClassifierReport)
+    for model, kind in zip((translator, regard.load(language_run), regard.load(classifier_run)), kinds, strict=True):
+        report = model.evaluate(model.run.examples("test"), model.search)
+        assert isinstance(report, kind)
+    report = translator.evaluate(translator.run.examples("test"), translator.search)
+    assert isinstance(report, TranslationReport)
+    assert report.exact.value >= 90
+
+
+def test_a_run_is_portable(translator_run: Path, translator: regard.Pipeline, tmp_path: Path) -> None:
+    moved = shutil.copytree(translator_run, tmp_path / "elsewhere")
+    source = translator.run.examples("test")[3].source
+    assert regard.load(moved).translate(source) == translator.translate(source)
+
+
+def test_a_run_holds_no_pickle(translator_run: Path) -> None:
+    suffixes = {path.suffix for path in translator_run.rglob("*") if path.is_file()}
+    assert suffixes <= {".toml", ".json", ".jsonl", ".safetensors", ".svg"}
+
+
+def test_a_source_beyond_the_positions_is_reported(tmp_path: Path, tiny_run: Callable[..., Path]) -> None:
+    model = {"positions": "learned", "max_positions": 12, "depth": 1, "heads": 2}
+    run = tiny_run(tmp_path / "learned", "transformer", {"corpus": "copy", "lengths": "1-4"}, model)
+    results = regard.load(run).translate(["a b", "a b c d e f g h i j k l m n o p"])
+    assert results[0].problem is None
+    assert results[1].text == "" and "12" in (results[1].problem or "")
+
+
+def test_weights_are_those_of_the_run(translator_run: Path) -> None:
+    once, again = load_run(translator_run).model, load_run(translator_run).model
+    for (name, one), (_, other) in zip(once.named_parameters(), again.named_parameters(), strict=True):
+        assert torch.equal(one, other), name
