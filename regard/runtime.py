@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import platform
 import signal
 import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 import torch
+
+KEPT_BYTES = 2**31 - 1  # the most that mallopt takes
 
 
 def prepare(threads: int | None = None) -> int:
@@ -18,11 +22,21 @@ def prepare(threads: int | None = None) -> int:
     """
     if threads is not None:
         torch.set_num_threads(threads)
+    _keep_memory()
     torch.use_deterministic_algorithms(True)
     # only a debugging aid, and it costs time
     torch.utils.deterministic.fill_uninitialized_memory = False  # pyrefly: ignore[missing-attribute]
     torch.set_flush_denormal(True)  # denormal moments of Adam would slow a CPU down tenfold
     return torch.get_num_threads()
+
+
+def _keep_memory() -> None:
+    """Tell glibc to keep freed memory: giving it back and faulting it in again costs every step of training."""
+    trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of <malloc.h>
+    if platform.libc_ver()[0] == "glibc":
+        libc = ctypes.CDLL(None)
+        libc.mallopt(trim_threshold, KEPT_BYTES)
+        libc.mallopt(mmap_threshold, KEPT_BYTES)
 
 
 def seed_step(seed: int, step: int) -> None:

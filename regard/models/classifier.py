@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from regard.models.seq2seq import Encoder, Memory, Model, State, last_real, masked_mean
+from regard.nn.dropout import dropout
 
 
 @dataclass(frozen=True)
@@ -48,4 +48,4 @@ class Classifier(Model):
                 pooled = last_real(memory.states, memory.mask)
             case "mean":
                 pooled = masked_mean(memory.states, memory.mask)
-        return self.output(F.dropout(pooled, self.dropout, self.training))[:, None], state
+        return self.output(dropout(pooled, self.dropout, self.training))[:, None], state

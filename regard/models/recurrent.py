@@ -12,10 +12,10 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from regard.models.seq2seq import Decoder, Encoder, Memory, Reader, State, last_real
 from regard.nn.attention import Attention
+from regard.nn.dropout import dropout
 from regard.nn.embedding import Embedding, Output
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask
@@ -76,7 +76,7 @@ class RecurrentEncoder(Encoder):
         lengths = mask.sum(1)
         for layer in self.layers:
             states, summary = layer(states, lengths)
-            states = F.dropout(states, self.dropout, self.training)
+            states = dropout(states, self.dropout, self.training)
         return Memory(states, mask, summary)
 
 
@@ -139,7 +139,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         hidden = self.states(hidden)
         seen = (hidden, embedded) if context is None else (hidden, embedded, context)
         readout = torch.tanh(self.readout_proj(torch.cat(seen, dim=-1)))
-        logits = self.output(F.dropout(readout, self.dropout, self.training))
+        logits = self.output(dropout(readout, self.dropout, self.training))
         return logits, RecurrentState(layers, state.keys, state.values)
 
     def _attend_along(
@@ -171,7 +171,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         first, *above = self.stack.layers
         after = [first.step(projected, layers[0])]
         for cell, state in zip(above, layers[1:], strict=True):
-            below = F.dropout(after[-1][0], self.dropout, self.training)
+            below = dropout(after[-1][0], self.dropout, self.training)
             after.append(cell.step(cell.input_proj(below), state))
         return tuple(after)
 
@@ -198,4 +198,4 @@ class RecurrentReader(Reader[RecurrentState]):
     def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         hidden, layers = self.stack(self.embedding(tokens), state.layers)
         readout = torch.tanh(self.readout_proj(self.states(hidden)))
-        return self.output(F.dropout(readout, self.dropout, self.training)), RecurrentState(layers)
+        return self.output(dropout(readout, self.dropout, self.training)), RecurrentState(layers)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.nn.dropout import dropout
 from regard.nn.masks import causal_mask
 from regard.nn.positions import alibi, rotate
 from regard.nn.taps import Tap, watched
@@ -150,7 +151,7 @@ class ScoredAttention(Attention):
     def forward(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         scores = self.score(query, keys)[:, None]  # (B, 1, T, S)
         weights = self.weights(weigh(scores, mask))
-        return F.dropout(weights, self.dropout, self.training)[:, 0] @ values
+        return dropout(weights, self.dropout, self.training)[:, 0] @ values
 
 
 class MultiHeadAttention(Attention):
@@ -211,7 +212,7 @@ class MultiHeadAttention(Attention):
     def _open(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
         scores = scaled_dot(queries, keys)
         weights = self.weights(weigh(scores if bias is None else scores + bias, mask))
-        return F.dropout(weights, self.dropout, self.training) @ values
+        return dropout(weights, self.dropout, self.training) @ values
 
     def _fused(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None, square: bool

@@ -8,6 +8,8 @@ from typing import Literal
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.nn.dropout import dropout
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "tanh": Tensor.tanh}
 
 
@@ -26,7 +28,7 @@ class Residual(nn.Module):
 
     def after(self, states: Tensor, change: Tensor) -> Tensor:
         """The path with the sublayer's output joined to it."""
-        joined = states + F.dropout(change, self.dropout, self.training)
+        joined = states + dropout(change, self.dropout, self.training)
         return self.norm(joined) if self.place == "post" else joined
 
 
@@ -43,4 +45,4 @@ class FeedForward(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """(B, T, D) → (B, T, D)."""
         hidden = self.activation(self.inner_proj(states))
-        return self.output_proj(F.dropout(hidden, self.dropout, self.training))
+        return self.output_proj(dropout(hidden, self.dropout, self.training))

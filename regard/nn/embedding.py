@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.nn.dropout import dropout
+
 
 class Embedding(nn.Module):
     """√D · table[id], the table drawn with variance 1/D: vectors come out with unit variance, ties give unit logits."""
@@ -20,7 +22,7 @@ class Embedding(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """(B, T) → (B, T, D)."""
         vectors = F.embedding(ids, self.weight) * math.sqrt(self.weight.shape[1])
-        return F.dropout(vectors, self.dropout, self.training)
+        return dropout(vectors, self.dropout, self.training)
 
 
 class Output(nn.Module):

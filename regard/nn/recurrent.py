@@ -11,8 +11,8 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from regard.nn.dropout import dropout
 from regard.nn.layers import Layers
 
 CellState = tuple[Tensor, ...]
@@ -131,7 +131,7 @@ class Stack(nn.Module):
         after = []
         for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
             if layer:
-                inputs = F.dropout(inputs, self.dropout, self.training)
+                inputs = dropout(inputs, self.dropout, self.training)
             steps = run(cell, inputs, state)
             inputs = hidden_of(steps)
             after.append(steps[-1] if lengths is None else state_at(steps, lengths - 1))
