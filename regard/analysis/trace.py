@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from regard.analysis.maps import AttentionMap
+from regard.analysis.page import page
 from regard.errors import UserError
+from regard.files import write_text
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 
@@ -35,6 +38,16 @@ class Trace:
         rows, columns = self._labels(name, weights.shape[1], weights.shape[2])
         return AttentionMap(name, weights, rows, columns)
 
+    def save(self, path: str | Path, first: str | None = None) -> Path:
+        """All maps as one .html that works offline; `first` is shown when it opens."""
+        path = Path(path)
+        if path.suffix != ".html":
+            raise UserError(f"{path}: a whole trace is saved as .html; save one attention as .svg or .png")
+        names = self.attentions
+        title = f"{_text(self.source_tokens)} → {_text(self.output_tokens)}"
+        write_text(path, page(title, [self.attention(name) for name in names], names.index(first) if first else 0))
+        return path
+
     def _labels(self, name: str, queries: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if name.startswith("encoder."):
             return self.source_tokens, self.source_tokens
@@ -43,6 +56,10 @@ class Trace:
         everything = (self.source_tokens + self.input_tokens)[-keys:] if keys > len(self.input_tokens) else ()
         every = everything or self.input_tokens
         return every[-queries:], every
+
+
+def _text(tokens: tuple[str, ...]) -> str:
+    return "".join(token for token in tokens if token not in ("<s>", "</s>"))
 
 
 def trace(
@@ -57,14 +74,4 @@ def trace(
     with torch.inference_mode(), watching(model) as watch:
         ids = torch.tensor([source])
         model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([target_in]))
-    return Trace(_tensors(watch.seen), source_tokens, input_tokens, output_tokens)
-
-
-def _tensors(seen: dict[str, list[Tensor]]) -> dict[str, Tensor]:
-    """Steps of a loop joined along the queries; rows that know fewer keys are filled with zeros on the right."""
-    joined = {}
-    for name, pieces in seen.items():
-        widest = max(piece.shape[-1] for piece in pieces)
-        padded = [torch.nn.functional.pad(piece, (0, widest - piece.shape[-1])) for piece in pieces]
-        joined[name] = torch.cat(padded, dim=-2)
-    return joined
+    return Trace(watch.tensors(), source_tokens, input_tokens, output_tokens)

@@ -36,7 +36,7 @@ def look(
     attention
         Which attention, for example decoder.layers.0.cross_attention; without it the last that looks at the source.
     out
-        Save the map, every head apart, to this .svg file.
+        Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline.
     """
     from regard.pipeline import load
     from regard.pipeline.result import default_attention
@@ -56,5 +56,6 @@ def look(
     if len(seen.attentions) > 1:
         print("\nothers: " + " ".join(name for name in seen.attentions if name != found.name))
     if out is not None:
-        print(f"saved {found.save(out)}", file=sys.stderr)
+        saved = seen.save(out, found.name) if out.suffix == ".html" else found.save(out)
+        print(f"saved {saved}", file=sys.stderr)
     return 0

@@ -104,8 +104,9 @@ def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pyte
     status, out, _ = said(capsys, "look", translator_run, "a b", "--out", tmp_path / "map.svg")
     assert status == 0 and "decoder.layers.0.cross_attention" in out and "█" in out
     assert (tmp_path / "map.svg").read_text().count("head ") == 2
-    status, out, _ = said(capsys, "look", translator_run, "a b", "--target", "b a")
-    assert status == 0
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--target", "b a", "--out", tmp_path / "all.html")
+    page = (tmp_path / "all.html").read_text()
+    assert status == 0 and "encoder.layers.0.self_attention" in page and "decoder.layers.0.self_attention" in page
 
 
 def test_describe(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +126,8 @@ def test_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys, "data", "list")
     for corpus in ("dates", "addition", "reverse", "stories", "languages", "prose", "home-assistant"):
         assert corpus in out
-    (tmp_path / "pairs.tsv").write_text("a\tb\nc\t\na\tb\nd\te\n")
+    pairs = "".join(f"{letter}\t{letter.upper()}\n" for letter in "abdefghijk")
+    (tmp_path / "pairs.tsv").write_text(pairs + "c\t\na\tA\n")
     status, out, _ = said(capsys, "data", "inspect", "--data.pairs", tmp_path / "pairs.tsv", "--json")
     assert status == 0 and json.loads(out)["skipped"][0]["count"] == 1
     status, out, _ = said(capsys, "data", "inspect", "addition", "--data.examples", 50)

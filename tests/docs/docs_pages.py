@@ -36,7 +36,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A line after `$` (with the lines it continues on), and the output that the page shows."""
+    """A command (with the lines it continues on), and the output that the page shows."""
 
     text: str
     output: str
@@ -50,14 +50,17 @@ def blocks(page: str) -> list[Block]:
 
 
 def commands(block: Block) -> Iterator[Command]:
-    lines = block.text.splitlines()
-    starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
+    """Of a console block: what follows each `$ `. Of an sh block, which is for copying: every line, without outputs."""
+    prompt = "$ " if block.language == "console" else ""
+    lines = block.text.replace(".venv/bin/", "").splitlines()
+    first = [prompt != "" or not number or not lines[number - 1].endswith("\\") for number in range(len(lines))]
+    starts = [number for number, line in enumerate(lines) if line.strip() and line.startswith(prompt) and first[number]]
     assert starts and starts[0] == 0, f"a console block starts with `$ `: {lines[:1]}"
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         after = start
         while lines[after].endswith("\\"):
             after += 1
-        text = " ".join(line.removeprefix("$ ").removesuffix("\\").strip() for line in lines[start : after + 1])
+        text = " ".join(line.removeprefix(prompt).removesuffix("\\").strip() for line in lines[start : after + 1])
         yield Command(text, "\n".join(lines[after + 1 : end]).strip("\n"), block.line + start)
 
 

@@ -60,13 +60,13 @@ def make(config: DataConfig) -> Corpus:
         notes=(f"{SENTENCES[0]} to {SENTENCES[-1]} sentences a story; {len(PLACES)} possible answers",),
         task="translation",
         tokenizer=TokenizerConfig(kind="word", shared=True),
-        model="transformer",
+        model="lstm-additive",
     )
 
 
 def stories(config: DataConfig) -> dict[str, list[Story]]:
     """The stories of the corpus, split by split, all different."""
-    wanted = counts(config, 30_000, 1000, available=10_000_000, remedy="ask for fewer")
+    wanted = counts(config, 50_000, 1000, available=10_000_000, remedy="ask for fewer")
     generator = random.Random(f"stories {config.seed}")
     found: dict[str, Story] = {}
     while len(found) < wanted.total:

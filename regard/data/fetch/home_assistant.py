@@ -199,9 +199,7 @@ def split(groups: dict[str, list[Example]], dropped: Counter[str]) -> dict[str, 
 
 
 def _readme(made: Fetched, found: list[Wheel], source: str, target: str) -> str:
-    packages = "\n".join(
-        f"- {w.name} {w.version}, licence {w.licence}, https://pypi.org/project/{w.name}/{w.version}/" for w in found
-    )
+    packages = "\n".join(f"- the PyPI package {w.name} {w.version}, licence {w.licence}" for w in found)
     dropped = "\n".join(f"- {count:,}: {why}" for why, count in sorted(made.dropped.items(), key=lambda x: -x[1]))
     return (
         f"# Home Assistant, {source} to {target}\n\n"

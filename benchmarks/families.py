@@ -1,0 +1,88 @@
+"""Training tokens/s and decoding sentences/s of every preset on dates, interleaved, medians: one Markdown table.
+
+python benchmarks/families.py [--rounds 3] [--steps 5] [--threads 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import time
+
+import torch
+
+from regard.config import PRESETS, DataConfig, SearchConfig, TrainingConfig, settle
+from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch, plan
+from regard.decoding import decode
+from regard.models.build import build_model
+from regard.models.seq2seq import Model
+from regard.runtime import prepare
+from regard.training.loop import update
+from regard.training.state import State, new_state
+
+WIDTH, BATCH_TOKENS, DECODED = 128, 4096, 200
+TRAINING = TrainingConfig(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
+
+
+def main() -> None:
+    options = _options()
+    threads = prepare(options.threads)
+    corpus = load_corpus(DataConfig(corpus="dates", examples=5000))
+    texts = [text for example in corpus.train for text in (example.source, example.target)]
+    tokenizer = Tokenizer.train(texts, "word", 2000)
+    pairs, _ = encode_pairs(corpus.train, tokenizer, tokenizer)
+    sources = tokenizer.encode_batch([example.source for example in corpus.test[:DECODED]])
+    models = {name: _model(name, tokenizer.size) for name, preset in PRESETS.items() if _writes(preset.fields)}
+    rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in models}
+    for _ in range(options.rounds):
+        for name, state in models.items():
+            trained = _train(state, pairs, options.steps)
+            rows[name].append((trained, *(_decode(state.model, sources, beams) for beams in (1, 5))))
+    print(f"## Families: dates en-fr, width {WIDTH}, batches of {BATCH_TOKENS} tokens\n")
+    print(
+        f"{platform.processor() or platform.machine()}, {threads} threads, Python {platform.python_version()}, ", end=""
+    )
+    print(f"torch {torch.__version__}; medians of {options.rounds} interleaved rounds\n")
+    print("| preset | parameters | training, target tokens/s | greedy, sentences/s | beam 5, sentences/s |")
+    print("|---|---:|---:|---:|---:|")
+    for name, measured in rows.items():
+        medians = [statistics.median(column) for column in zip(*measured, strict=True)]
+        size = sum(parameter.numel() for parameter in models[name].model.parameters())
+        print(f"| `{name}` | {size:,} | " + " | ".join(f"{value:,.0f}" for value in medians) + " |")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=None)
+    return parser.parse_args()
+
+
+def _writes(fields: dict[str, object]) -> bool:
+    return fields.get("decoder") != "none"
+
+
+def _model(name: str, size: int) -> State:
+    config = settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model
+    return new_state(build_model(config, size, size, True, seed=1), TRAINING)
+
+
+def _train(state: State, pairs: Pairs, steps: int) -> float:
+    batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: steps + 1]]
+    update(state, batches[0], 1e-4, TRAINING)
+    start = time.perf_counter()
+    for batch in batches[1:]:
+        update(state, batch, 1e-4, TRAINING)
+    return sum(batch.token_count for batch in batches[1:]) / (time.perf_counter() - start)
+
+
+def _decode(model: Model, sources: list[list[int]], beams: int) -> float:
+    start = time.perf_counter()
+    decode(model, sources, SearchConfig(beams=beams, max_tokens=12))
+    return len(sources) / (time.perf_counter() - start)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What the pages need to be executed quickly.
+
+The rule: commands and code run as they are printed, but every training is cut to a few steps of a small model on few
+examples (`cut`, the only change), and `runs/dates`, which `make demo` would have made, is there already.
+The slow test trains `runs/dates` in full, or takes the directory in REGARD_DOCS_RUN, and compares the outputs, too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from regard.config import RunConfig, read_recipe, settle
+from regard.experiment import run_experiment
+
+STEPS, RESUMED_STEPS, WIDTH, EXAMPLES, HELD_OUT = 3, 5, 32, 200, 10
+
+
+def cut(config: RunConfig, resume: bool = False) -> RunConfig:
+    """The same experiment in about a second."""
+    if resume:  # nothing else may change
+        more = {"steps": RESUMED_STEPS} if config.training.steps else {}
+        return config.model_copy(update={"training": config.training.model_copy(update=more)})
+    training = {"steps": STEPS, "evaluate_every": STEPS, "warmup_steps": 1, "batch_tokens": 512, "threads": 1}
+    embedded = {"examples": EXAMPLES, "dev_examples": HELD_OUT, "test_examples": HELD_OUT}
+    held_out = {"dev_examples": HELD_OUT, "test_examples": HELD_OUT}
+    data = embedded if config.data.corpus else held_out
+    changes = {"training": training, "data": data, "model": {"width": min(config.model.width, WIDTH)}}
+    return settle(config.model_dump(exclude_unset=True), changes)
+
+
+def provide_dates(folder: Path) -> Path:
+    run_experiment(cut(settle(read_recipe("dates"))), folder, progress=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dates_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `make demo` makes, after three steps."""
+    return provide_dates(tmp_path_factory.mktemp("docs") / "dates")
+
+
+@pytest.fixture(scope="session")
+def trained_dates_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `make demo` makes: minutes."""
+    given = os.environ.get("REGARD_DOCS_RUN")
+    if given:
+        return Path(given)
+    folder = tmp_path_factory.mktemp("docs") / "dates"
+    run_experiment(settle(read_recipe("dates")), folder, progress=False)
+    return folder
+
+
+@pytest.fixture
+def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every training that the command line or Python starts is cut."""
+    import regard.experiment.run as room
+
+    def cut_experiment(config: RunConfig, out: Path | str, resume: bool = False, progress: bool = True):
+        return run_experiment(cut(config, resume), out, resume, progress)
+
+    monkeypatch.setattr("regard.experiment.run_experiment", cut_experiment)
+    monkeypatch.setattr(room, "run_experiment", cut_experiment)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_training: None) -> Iterator[Path]:
+    """An empty folder to work in, with nothing but what a reader brings along."""
+    monkeypatch.chdir(tmp_path)
+    bin_folder = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{bin_folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)

@@ -1,0 +1,87 @@
+"""Pages that speak of the software agree with it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from docs_pages import GENERATED, MAKERS, PAGES, ROOT, fill
+
+from regard.checkpoint import FORMAT
+from regard.config import PRESETS
+from regard.data.splits import AT_MOST, SHARE
+from regard.experiment.defaults import BUDGET_SECONDS
+from regard.experiment.run import EXTENDABLE
+
+UPDATE = "run `python tests/docs/docs_pages.py`"
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def words(text: str) -> list[str]:
+    """Without the boxes and the line breaks that differ between versions of the library that prints --help."""
+    return re.sub(r"[╭╮╰╯│─]", " ", text).split()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_generated_parts_are_up_to_date(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert words(fill(text)) == words(text), UPDATE
+
+
+def test_every_generated_part_is_on_a_page() -> None:
+    names = [match[2] for page in PAGES for match in GENERATED.finditer(page.read_text(encoding="utf-8"))]
+    assert sorted(set(names)) == sorted(MAKERS)
+
+
+def test_every_preset_has_its_formula() -> None:
+    by_hand = GENERATED.sub("", text_of("docs/architectures.md"))
+    assert [name for name in PRESETS if f"| `{name}` |" not in by_hand] == []
+
+
+def test_numbers_in_prose_are_those_of_the_code() -> None:
+    page = text_of("docs/your-own-pairs.md")
+    assert f"{SHARE:.0%} of the pairs, at most {AT_MOST:,}," in page
+    assert f"{BUDGET_SECONDS // 60} minutes on two cores" in page
+    named = page.partition("What may change on `--resume`:")[2].partition("Anything else")[0]
+    assert all(f"{key}`" in named for key in EXTENDABLE)
+    assert f"This is format {FORMAT}," in text_of("docs/run-directory.md")
+    assert f"format {FORMAT}" in text_of("CHANGELOG.md")
+
+
+def test_the_changelog_knows_this_version() -> None:
+    assert f"## {tomllib.loads(text_of('pyproject.toml'))['project']['version']}" in text_of("CHANGELOG.md")
+
+
+def test_a_run_has_the_files_that_the_page_lists(dates_run: Path) -> None:
+    listed = set(re.findall(r"`([\w./]+\.(?:json|jsonl|toml|safetensors|svg))`", text_of("docs/run-directory.md")))
+    there = {str(path.relative_to(dates_run)) for path in dates_run.rglob("*") if path.is_file()}
+    assert there <= listed
+    assert listed - there <= {"best.safetensors"}  # only of a run that averages
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        assert link.startswith(("https://", "http://")) or (page.parent / link).exists(), link
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    nav = tomllib.loads(text_of("zensical.toml"))["project"]["nav"]
+    assert sorted(name for entry in nav for name in entry.values()) == sorted(
+        page.name for page in (ROOT / "docs").glob("*.md")
+    )
+
+
+def test_the_website_builds(tmp_path: Path) -> None:
+    pytest.importorskip("zensical", reason="an extra: `make docs` installs it")
+    for name in ("docs", "regard", "zensical.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    subprocess.run([sys.executable, "-m", "zensical", "build"], cwd=tmp_path, check=True, timeout=120)
+    assert (tmp_path / "site" / "index.html").is_file()
