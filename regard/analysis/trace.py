@@ -18,7 +18,7 @@ from regard.nn.taps import watching
 
 @dataclass(frozen=True)
 class Trace:
-    """`tensors` of a single pair; tokens carry <s> and </s> where the model saw or wrote them."""
+    """`tensors` of a single pair; tokens carry `<s>` and `</s>` where the model saw or wrote them."""
 
     tensors: dict[str, Tensor]
     source_tokens: tuple[str, ...]  # with the end of the sentence

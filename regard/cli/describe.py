@@ -47,6 +47,8 @@ def describe(
     elif (Path(name) / "recipe.toml").is_file():
         from regard.checkpoint import read_config, read_tokenizers
 
+        if given["model"]:
+            raise UserError(f"{name} is trained and stays as it is; --model.* is for a preset or a recipe")
         config, about = read_config(Path(name)), "a trained run"
         source, target = read_tokenizers(Path(name), config)
         sizes, shared = (source.size, target.size), source is target

@@ -39,7 +39,10 @@ def train(
             "nothing to train: name a recipe (regard data list shows them), or give --data.pairs FILE, or "
             "--data.source FILE and --data.target FILE, with --model.preset NAME"
         )
-    config = settle(read_recipe(recipe) if recipe else {}, given, where=recipe or "command line")
+    began = out / "recipe.toml" if resume and out is not None else None
+    trees = [read_recipe(str(began))] if began is not None and began.is_file() else []
+    trees += [read_recipe(recipe)] if recipe else []
+    config = settle(*trees, given, where=recipe or "command line")
     from regard.experiment import run_experiment
 
     result = run_experiment(config, out or Path("runs") / _name(recipe, config), resume)

@@ -33,6 +33,8 @@ def read_recipe(name: str) -> Tree:
         raise UserError(
             f"there is no recipe {name!r}: give a TOML file or one of {', '.join(shipped)}{near(name, shipped)}"
         )
+    if path.suffix in (".tsv", ".jsonl", ".gz", ".txt"):
+        raise UserError(f"{name} is not a recipe; to train on the pairs in it: regard train --data.pairs {name}")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -55,7 +55,7 @@ def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer, Token
         skipped.update(one.why for one in left_out)
         if len(pairs) == 0:
             why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
-            raise UserError(f"{corpus.name}: no {split} pairs: {why}; give more pairs or raise data.max_tokens")
+            raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
     return Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
