@@ -189,3 +189,10 @@ def test_prose_holds_out_text_that_train_does_not_repeat() -> None:
     assert len(corpus.test) > 50
     assert len(repeated) <= 0.02 * len([*corpus.dev, *corpus.test])
     assert corpus.task == "continuation"
+
+
+def test_held_out_sets_do_not_take_the_rare_ones() -> None:
+    """Of the 55 sums of two single digits most are for training, as of all others."""
+    corpus = load_corpus(DataConfig(corpus="addition"))
+    short = {split: sum(len(e.source) == 3 for e in examples) for split, examples in corpus.splits().items()}
+    assert short["train"] > 40 and short["test"] < 8 and short["dev"] < 8

@@ -51,7 +51,10 @@ def distinct(
     every: Callable[[], Iterable[Drawn]],
     available: int,
 ) -> list[Drawn]:
-    """`count` different values in random order: drawn anew on repetition, or from the list of all if that is short."""
+    """`count` different values in random order: drawn anew on repetition, or from the list of all if that is short.
+
+    The order is shuffled: in the order of drawing the rare ones come first, and held-out sets would take them all.
+    """
     if available < 4 * count:
         values = list(every())
         generator.shuffle(values)
@@ -59,4 +62,6 @@ def distinct(
     seen: dict[Drawn, None] = {}
     while len(seen) < count:
         seen.setdefault(draw())
-    return list(seen)
+    values = list(seen)
+    generator.shuffle(values)
+    return values
