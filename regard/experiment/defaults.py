@@ -11,7 +11,7 @@ from regard.config import ModelConfig, RunConfig, TokenizerConfig, TrainingConfi
 from regard.data.corpus import Corpus, Example
 from regard.data.embedded import EMBEDDED
 
-BUDGET_SECONDS = 1200  # a run without limits of its own ends after about so long on two cores
+BUDGET_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,7 @@ def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
     suggested = corpus.tokenizer if config.data.corpus in EMBEDDED else TokenizerConfig()
     tokenizer = _tokenizer(config, suggested, measure)
     metric = config.training.metric or _metric(config.model, corpus, measure)
-    dropout = config.model.dropout
-    model = config.model.model_copy(update={"dropout": _dropout(metric, measure) if dropout is None else dropout})
+    model = _model(config.model, metric, measure)
     training = _training(config.training, model, tokenizer, measure, metric)
     return config.model_copy(update={"tokenizer": tokenizer, "model": model, "training": training})
 
@@ -49,6 +48,16 @@ def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
         return config
     fields = {**preset_fields(corpus.model), "preset": corpus.model, **given.model_dump(exclude_unset=True)}
     return config.model_copy(update={"model": ModelConfig.model_validate(fields)})
+
+
+def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
+    """Width and dropout by how much there is to learn from, where they are not set."""
+    attends = {"transformer", "convolution"} & {given.encoder, given.decoder}
+    wide = measure.pairs >= (100_000 if attends else 20_000)
+    chosen = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
+    if given.dropout is None:
+        chosen["dropout"] = _dropout(metric, measure)
+    return given.model_copy(update=chosen)
 
 
 def measure_text(examples: list[Example]) -> Measure:
@@ -86,7 +95,7 @@ def _size(kind: str, measure: Measure) -> int:
     """Entries that are seen often enough to be learned; a small output layer is also what makes a CPU fast."""
     if kind == "character":
         return 8000
-    sizes = ((2_000, 1000), (8_000, 2000), (20_000, 4000), (200_000, 8000))
+    sizes = ((2_000, 1000), (8_000, 2000), (50_000, 4000), (200_000, 8000))
     size = next((size for pairs, size in sizes if measure.pairs < pairs), 16000)
     return 2 * size if kind == "word" else size
 
@@ -103,7 +112,7 @@ def _dropout(metric: str, measure: Measure) -> float:
     """Less where there is more to learn from. Tasks with one right answer are rules, which dropout only blurs."""
     if metric == "exact":
         return 0.1 if measure.pairs < 20_000 else 0.0
-    return 0.3 if measure.pairs < 50_000 else 0.2 if measure.pairs < 200_000 else 0.1
+    return 0.3 if measure.pairs < 10_000 else 0.2 if measure.pairs < 100_000 else 0.1
 
 
 def _training(
@@ -130,7 +139,10 @@ def _training(
         "metric": metric,
         "patience": 6,
     }
-    return given.model_copy(update={key: value for key, value in choices.items() if getattr(given, key) is None})
+    chosen = {key: value for key, value in choices.items() if getattr(given, key) is None}
+    if "average" not in given.model_fields_set:
+        chosen["average"] = 5 if metric in ("bleu", "chrf") else 0
+    return given.model_copy(update=chosen)
 
 
 def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
@@ -142,15 +154,16 @@ def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
 def _rate(model: ModelConfig) -> float:
     kinds = {model.encoder, model.decoder}
     if "transformer" in kinds or "convolution" in kinds:
-        peak = 5e-4 if model.norm == "post" else 1e-3
-        return float(f"{peak * min(1.0, math.sqrt(256 / model.width)):.1g}")
+        peak = min(0.25 / model.width, 2e-3)  # 1e-3 at width 256
+        return float(f"{peak / 2 if model.norm == 'post' else peak:.1g}")
     return 1e-3 if model.cell == "rnn" else 2e-3
 
 
 def _steps(batches: float, batch_tokens: int, tokens: float, model: ModelConfig, tokenizer: TokenizerConfig) -> int:
     """Forty passes, but no more than the time allows; and enough steps to learn anything from a small corpus."""
     wanted = max(40 * batches, 1500)
-    seconds = step_seconds(batch_tokens, tokens, model, tokenizer.size or 0)
+    size = 300 if tokenizer.kind == "character" else tokenizer.size or 0
+    seconds = step_seconds(batch_tokens, tokens, model, size)
     steps = min(wanted, max(BUDGET_SECONDS / seconds, 200))
     return round(steps / 50) * 50 or 50
 
@@ -161,7 +174,6 @@ def step_seconds(batch_tokens: int, tokens: float, model: ModelConfig, size: int
     depth = (model.encoder_depth or model.depth) + (model.decoder_depth or model.depth)
     per_layer = {"transformer": 14, "convolution": 10, "rnn": {"rnn": 2, "gru": 6, "lstm": 8}[model.cell], "none": 0}
     matrices = width * width * (per_layer[model.encoder] + per_layer[model.decoder]) * depth / 2
-    output = width * min(size, 300 if size == 8000 else size)
-    work = 6 * batch_tokens * (matrices + output) / 40e9
+    work = 6 * batch_tokens * (matrices + width * size) / 80e9
     sequential = 1.5e-3 * tokens * depth if "rnn" in (model.encoder, model.decoder) else 0.0
     return work + sequential + 5e-3

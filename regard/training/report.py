@@ -143,9 +143,7 @@ class ProgressLine:
         pace = f"  {tokens / seconds:,.0f} tokens/s" if seconds > 0 else ""
         left = self._left(report)
         left_text = "" if left is None else f"  {clock(left)} left"
-        return (
-            f"{self._where(report)}  loss {self._recent_loss:.3f}  rate {report.rate:.1e}{pace}  {self._dev}{left_text}"
-        )
+        return f"{self._where(report)}  loss {self._recent_loss:.3f}{pace}{left_text}  {self._dev}"  # within 80 columns
 
     def _left(self, report: Report) -> float | None:
         """Seconds until the nearer of the two limits; patience may end it sooner."""
