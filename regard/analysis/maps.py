@@ -14,6 +14,7 @@ from regard.errors import UserError
 from regard.files import write_bytes, write_text
 
 SHADES = " ░▒▓█"
+MARKS = ("<pad>", "<s>", "</s>")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,13 @@ class AttentionMap:
         """How widely each query of each head looks, in nats: (H, T)."""
         return -torch.special.xlogy(self.weights, self.weights).sum(-1)
 
+    def words(self) -> AttentionMap:
+        """Tokens merged to words parted by white space: the sum of how a word is looked at, the mean of how it looks."""
+        rows, columns = word_groups(self.rows), word_groups(self.columns)
+        looked = torch.stack([self.weights[:, :, group].sum(-1) for group in columns], dim=-1)
+        merged = torch.stack([looked[:, group].mean(1) for group in rows], dim=1)
+        return replace(self, weights=merged, rows=_joined(self.rows, rows), columns=_joined(self.columns, columns))
+
     def text(self) -> str:
         """The mean over heads in block characters, one row a query."""
         width = max(map(len, self.row_labels))
@@ -79,6 +87,28 @@ class AttentionMap:
             case _:
                 raise UserError(f"{path}: a map is saved as .svg, .png or .html; name the file so")
         return path
+
+
+def is_mark(token: str) -> bool:
+    """Whether this is the start, the end or padding rather than text."""
+    return token in MARKS
+
+
+def word_groups(tokens: tuple[str, ...]) -> list[list[int]]:
+    """Places of the tokens of each word; white space before or after a token parts words, a mark stands alone."""
+    groups: list[list[int]] = []
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1] if place else " "
+        apart = is_mark(token) or is_mark(before) or token[:1].isspace() or before[-1:].isspace()
+        if groups and (not apart or not token.strip()):
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _joined(tokens: tuple[str, ...], groups: list[list[int]]) -> tuple[str, ...]:
+    return tuple("".join(tokens[place] for place in group).strip() for group in groups)
 
 
 def visible(token: str) -> str:

@@ -28,6 +28,8 @@ def translate(
     input: Path | None = None,
     output: Path | None = None,
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
+    alignments: Path | None = None,
+    attention: str | None = None,
     threads: int | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -46,6 +48,10 @@ def translate(
         A file with one text a line (.gz allowed).
     output
         Where to write instead of standard output.
+    alignments
+        Also write which source word each output word came from: a line a text, 0-0 1-2, words parted by white space.
+    attention
+        The attention that alignments are read from; without it the last that looks at the source.
     threads
         CPU threads.
     json
@@ -60,11 +66,13 @@ def translate(
     asked = chosen_search(model, search)
     shown = sum(1 for line in texts if line.strip())
     unfinished = 0
-    with _opened(output) as file, progress_bar("translating", shown) as progress:
+    with _opened(output) as file, _opened(alignments) as links, progress_bar("translating", shown) as progress:
         for first in range(0, len(texts), CHUNK):
             results = model.translate_all(texts[first : first + CHUNK], asked, progress)
             for number, result in enumerate(results, start=first + 1):
                 file.write(_line(number, result, json, asked.n_best, bool(text)) + "\n")
+                if alignments is not None:
+                    links.write(_links(result, attention) + "\n")
                 unfinished += not result.finished and result.problem is None
                 if result.problem:
                     print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
@@ -120,6 +128,12 @@ def _line(number: int, result: Result, as_json: bool, n_best: int, spoken: bool)
         rows = (f"{number}\t{each.score:.4f}\t{_flat(each.text)}" for each in result.alternatives)
         return "\n".join(rows)
     return result.text if spoken else _flat(result.text)
+
+
+def _links(result: Result, attention: str | None) -> str:
+    from regard.analysis.alignment import align, pharaoh
+
+    return pharaoh(align(result.attention(attention))) if result.tokens else ""
 
 
 def _flat(text: str) -> str:

@@ -71,6 +71,14 @@ def test_translate_n_best(translator_run: Path, capsys: pytest.CaptureFixture[st
     assert all(len(row) == 3 for row in rows)
 
 
+def test_translate_writes_alignments(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text("a\n\nb\n")
+    files = ("--input", tmp_path / "in", "--alignments", tmp_path / "links")
+    status, out, _ = said(capsys, "translate", translator_run, *files)
+    assert status == 0 and len(out.splitlines()) == 3
+    assert (tmp_path / "links").read_text() == "0-0\n\n0-0\n"
+
+
 def test_an_output_that_hits_the_limit_is_reported(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = said(capsys, "translate", translator_run, "a b c d", "--max-tokens", 2)
     assert status == 0 and "1 of 1 outputs reached the length limit" in err
