@@ -53,7 +53,7 @@ class AttentionMap:
         return -torch.special.xlogy(self.weights, self.weights).sum(-1)
 
     def words(self) -> AttentionMap:
-        """Tokens merged to words parted by white space: the sum of how a word is looked at, the mean of how it looks."""
+        """Tokens merged to words parted by white space: the sum of how one is looked at, the mean of how it looks."""
         rows, columns = word_groups(self.rows), word_groups(self.columns)
         looked = torch.stack([self.weights[:, :, group].sum(-1) for group in columns], dim=-1)
         merged = torch.stack([looked[:, group].mean(1) for group in rows], dim=1)

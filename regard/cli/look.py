@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from regard.cli.translate import chosen_search
 from regard.config import SearchConfig
 from regard.errors import UserError
+
+if TYPE_CHECKING:
+    from regard.pipeline import Pipeline
 
 
 def look(
@@ -21,6 +24,7 @@ def look(
     target: str | None = None,
     attention: str | None = None,
     out: Path | None = None,
+    tree: Annotated[bool, Parameter(negative="")] = False,
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
 ) -> int:
     """Show what the model attended to while it wrote its output (or while it is told to write --target).
@@ -37,6 +41,8 @@ def look(
         Which attention, for example decoder.layers.0.cross_attention; without it the last that looks at the source.
     out
         Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline.
+    tree
+        Follow the beam search instead: what it kept at each step, what ended, and the way to the winner.
     """
     from regard.pipeline import load
     from regard.pipeline.result import default_attention
@@ -44,6 +50,8 @@ def look(
     if not text.strip():
         raise UserError("the text is empty; give a source to look at")
     model = load(run)
+    if tree:
+        return _follow(model, text, search)
     if target is None:
         result = model.translate_all([text], chosen_search(model, search))[0]
         print(f"{text} → {result.text}\n")
@@ -58,4 +66,17 @@ def look(
     if out is not None:
         saved = seen.save(out, found.name) if out.suffix == ".html" else found.save(out)
         print(f"saved {saved}", file=sys.stderr)
+    return 0
+
+
+def _follow(model: Pipeline, text: str, given: SearchConfig) -> int:
+    from regard.analysis.search import tree_text
+    from regard.pipeline import Translator
+
+    if not isinstance(model, Translator):
+        raise UserError("--tree follows a translation; this run does something else")
+    search = chosen_search(model, given)
+    if search.sample or search.beams < 2:
+        raise UserError(f"--tree needs a beam to follow: beams = {search.beams}; give --beams 3")
+    print(tree_text(model.beam_tree(text, search), model.target_tokenizer.decode))
     return 0

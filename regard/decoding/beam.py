@@ -12,6 +12,7 @@ Therefore one beam is greedy search, and a beam as wide as the number of sequenc
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -44,15 +45,25 @@ def beam_search(
     first (B, P): BOS and what is forced after it. limits (B,): most tokens to generate, EOS included.
     """
     found: list[list[Hypothesis]] = [[] for _ in range(first.shape[0])]
+    for _ in beam_steps(model, memory, first, limits, config, found):
+        pass
+    return [_ranked(hypotheses)[: config.n_best] for hypotheses in found]
+
+
+def beam_steps(
+    model: Model, memory: Memory, first: Tensor, limits: Tensor, config: SearchConfig, found: list[list[Hypothesis]]
+) -> Iterator[Beams]:
+    """The search step by step: the live hypotheses after each; those that end go into `found`, a list a sentence."""
     beams = _start(limits, config.n_best)
     logits, state = model.step(first, memory, model.start(memory))
     while True:
         beams, parent = _advance(beams, next_log_probs(logits), config, found)
+        yield beams
         staying = (~_done(beams, config)).nonzero().squeeze(1)
         if len(staying) < len(beams.sentence):
             _collect_unfinished(beams, config, found)
         if len(staying) == 0:
-            return [_ranked(hypotheses)[: config.n_best] for hypotheses in found]
+            return
         width_before = logits.shape[0] // len(beams.sentence)
         rows = (staying.unsqueeze(1) * width_before + parent[staying]).flatten()  # (B·W,) in the last step's batch
         if len(rows) != logits.shape[0] or len(staying) < len(beams.sentence):

@@ -140,7 +140,9 @@ def _decode_batch(
     """One batch, whose prefixes are of one length."""
     source, mask = pad_sources(sources, device_of(model))
     first = torch.tensor([[BOS, *prefix] for prefix in prefixes], device=source.device)  # (B, P)
-    limits = torch.tensor([_limit(model, row, first.shape[1], config) for row in sources], device=source.device)
+    limits = torch.tensor(
+        [generation_limit(model, row, first.shape[1], config) for row in sources], device=source.device
+    )
     with evaluating(model):
         memory = model.encode(source, mask)
         if config.sample:
@@ -151,7 +153,7 @@ def _decode_batch(
         return beam_search(model, memory, first, limits, config)
 
 
-def _limit(model: Model, source: Sequence[int], first: int, config: SearchConfig) -> int:
+def generation_limit(model: Model, source: Sequence[int], first: int, config: SearchConfig) -> int:
     """Most tokens to generate, EOS included; the model reads all of them but the last, after `first` others."""
     limits = [config.max_tokens or 2 * len(source) + 50]
     if model.max_target is not None:

@@ -54,7 +54,7 @@ def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
     """Width and dropout by how much there is to learn from, where they are not set."""
     attends = {"transformer", "convolution"} & {given.encoder, given.decoder}
     wide = measure.pairs >= (100_000 if attends else 20_000)
-    chosen = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
+    chosen: dict[str, float] = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
     if given.dropout is None:
         chosen["dropout"] = _dropout(metric, measure)
     return given.model_copy(update=chosen)

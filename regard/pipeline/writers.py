@@ -9,6 +9,7 @@ from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, EOS, Tokenizer
 from regard.decoding import Hypothesis, TooLong, decode
+from regard.decoding.tree import BeamTree, beam_tree
 from regard.errors import UserError
 from regard.evaluation import Report, evaluate_language, evaluate_translation
 from regard.pipeline.contract import Pipeline, Progress
@@ -63,6 +64,10 @@ class Translator(Writer):
 
     def look(self, text: str, target: str) -> Trace:
         return self.trace_ids(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+
+    def beam_tree(self, text: str, search: SearchConfig) -> BeamTree:
+        """Every hypothesis that the search for this text kept, step by step."""
+        return beam_tree(self.model, self.source_tokenizer.encode(text), search)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         sources = [example.source for example in examples]

@@ -117,6 +117,14 @@ def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pyte
     assert status == 0 and "encoder.layers.0.self_attention" in page and "decoder.layers.0.self_attention" in page
 
 
+def test_look_follows_a_beam(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--tree", "--beams", 2)
+    assert status == 0 and out.startswith("step 1\n") and "■ score" in out
+    ways = [line for line in out.splitlines() if line.startswith("  * ")]
+    assert len(ways) == max(int(line.split()[1]) for line in out.splitlines() if line.startswith("step "))
+    assert said(capsys, "look", translator_run, "a b", "--tree", "--beams", 1)[0] == 2
+
+
 def test_describe(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The exercise of the lectures: width 10, one head, 300 parameters in W_q, W_k and W_v, whatever the length."""
     status, out, _ = said(capsys, "describe", "transformer", "--model.width", 10, "--model.heads", 1, "--json")
