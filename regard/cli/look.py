@@ -24,6 +24,7 @@ def look(
     target: str | None = None,
     attention: str | None = None,
     out: Path | None = None,
+    without: Annotated[list[str] | None, Parameter(negative="")] = None,
     tree: Annotated[bool, Parameter(negative="")] = False,
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
 ) -> int:
@@ -41,6 +42,8 @@ def look(
         Which attention, for example decoder.layers.0.cross_attention; without it the last that looks at the source.
     out
         Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline.
+    without
+        Silence an attention, or one of its heads: decoder.layers.1.cross_attention.2; may be given several times.
     tree
         Follow the beam search instead: what it kept at each step, what ended, and the way to the winner.
     """
@@ -50,6 +53,8 @@ def look(
     if not text.strip():
         raise UserError("the text is empty; give a source to look at")
     model = load(run)
+    if without:
+        return _ablate(model, text, without, search)
     if tree:
         return _follow(model, text, search)
     if target is None:
@@ -66,6 +71,18 @@ def look(
     if out is not None:
         saved = seen.save(out, found.name) if out.suffix == ".html" else found.save(out)
         print(f"saved {saved}", file=sys.stderr)
+    return 0
+
+
+def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -> int:
+    from regard.analysis.ablation import without
+    from regard.nn.taps import watching
+
+    search = chosen_search(model, given)
+    whole = model.translate_all([text], search)[0]
+    with watching(model.model, without(model.model, names), record=False):
+        left = model.translate_all([text], search)[0]
+    print(f"whole    {whole.log_prob:8.3f}  {whole.text}\nwithout  {left.log_prob:8.3f}  {left.text}")
     return 0
 
 

@@ -24,6 +24,7 @@ class Watch:
 
     names: Mapping[Tap, str]
     replace: Mapping[str, Replacement]
+    record: bool = True
     seen: dict[str, list[Tensor]] = field(default_factory=dict)
 
     def look(self, tap: Tap, tensor: Tensor) -> Tensor:
@@ -32,7 +33,8 @@ class Watch:
             return tensor
         if name in self.replace:
             tensor = self.replace[name](tensor)
-        self.seen.setdefault(name, []).append(tensor)
+        if self.record:
+            self.seen.setdefault(name, []).append(tensor)
         return tensor
 
     def tensors(self) -> dict[str, Tensor]:
@@ -63,12 +65,14 @@ def watched() -> bool:
 
 
 @contextmanager
-def watching(model: nn.Module, replace: Mapping[str, Replacement] | None = None) -> Iterator[Watch]:
-    """Watch every tap of a model while the block runs."""
+def watching(
+    model: nn.Module, replace: Mapping[str, Replacement] | None = None, record: bool = True
+) -> Iterator[Watch]:
+    """Watch every tap of a model while the block runs; without `record` only replace."""
     names: dict[Tap, str] = {module: name for name, module in model.named_modules() if isinstance(module, Tap)}
     unknown = set(replace or {}) - set(names.values())
     assert not unknown, f"no such tap: {sorted(unknown)}"
-    token = _watch.set(Watch(names, replace or {}))
+    token = _watch.set(Watch(names, replace or {}, record))
     try:
         watch = _watch.get()
         assert watch is not None

@@ -125,6 +125,12 @@ def test_look_follows_a_beam(translator_run: Path, capsys: pytest.CaptureFixture
     assert said(capsys, "look", translator_run, "a b", "--tree", "--beams", 1)[0] == 2
 
 
+def test_look_without_a_head(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--without", "decoder.layers.0.cross_attention.1")
+    assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["whole", "without"]
+    assert said(capsys, "look", translator_run, "a b", "--without", "decoder.layers.0.cross_attention.7")[0] == 2
+
+
 def test_describe(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The exercise of the lectures: width 10, one head, 300 parameters in W_q, W_k and W_v, whatever the length."""
     status, out, _ = said(capsys, "describe", "transformer", "--model.width", 10, "--model.heads", 1, "--json")
