@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from dataclasses import replace
+from typing import Any, Self, overload
 
 from regard.analysis.trace import Trace
 from regard.checkpoint import Run
@@ -12,6 +13,7 @@ from regard.config import SearchConfig, settle
 from regard.data.batches import encode_pairs, make_batch, plan
 from regard.data.corpus import Example
 from regard.evaluation import Report, TeacherForced, teacher_forced
+from regard.models.build import build_model
 from regard.pipeline.result import Result
 
 Progress = Callable[[int], None]
@@ -56,6 +58,13 @@ class Pipeline(ABC):
     @abstractmethod
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         """How good the model is on these pairs."""
+
+    def untrained(self, seed: int = 0) -> Self:
+        """The same pipeline around the same architecture with random weights: what is there without learning."""
+        run = self.run
+        shared = run.source_tokenizer is run.target_tokenizer
+        sizes = run.source_tokenizer.size, run.target_tokenizer.size
+        return type(self)(replace(run, model=build_model(run.config.model, *sizes, shared, seed).eval()))
 
     def forced(self, examples: list[Example]) -> TeacherForced:
         """Loss and accuracy when every token is predicted from the true ones before it."""

@@ -22,7 +22,7 @@ def test_help_names_every_verb_and_loads_no_torch() -> None:
     code = "import sys; from regard.cli import main; main(['--help']); sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for verb in ("demo", "train", "translate", "evaluate", "look", "describe", "data"):
+    for verb in ("demo", "train", "translate", "evaluate", "look", "probe", "describe", "data"):
         assert verb in done.stdout
 
 
@@ -129,6 +129,17 @@ def test_look_without_a_head(translator_run: Path, capsys: pytest.CaptureFixture
     status, out, _ = said(capsys, "look", translator_run, "a b", "--without", "decoder.layers.0.cross_attention.1")
     assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["whole", "without"]
     assert said(capsys, "look", translator_run, "a b", "--without", "decoder.layers.0.cross_attention.7")[0] == 2
+
+
+def test_probe(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "probe", translator_run, "--out", tmp_path / "probe.svg")
+    assert status == 0 and "encoder.layers.0" in out and "decoder.layers.0" in out
+    assert "<svg" in (tmp_path / "probe.svg").read_text()
+    words = "".join(f"{a}\tone\n{b}\tother\n\n" for a, b in zip("abcdefghij", "klmnopqrst", strict=True))
+    (tmp_path / "tags").write_text(words)
+    status, out, _ = said(capsys, "probe", translator_run, "--tags", tmp_path / "tags", "--json")
+    report = json.loads(out)
+    assert status == 0 and report["classes"] == 2 and report["rows"][0]["layer"] == "encoder.layers.0"
 
 
 def test_describe(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,19 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-VERBS = ("", "demo", "train", "translate", "evaluate", "look", "describe", "data list", "data inspect", "data fetch")
+VERBS = (
+    "",
+    "demo",
+    "train",
+    "translate",
+    "evaluate",
+    "look",
+    "probe",
+    "describe",
+    "data list",
+    "data inspect",
+    "data fetch",
+)
 
 
 @dataclass(frozen=True)
