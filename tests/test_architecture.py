@@ -13,7 +13,7 @@ import regard
 
 ROOT = Path(regard.__file__).parent
 ORDER = ["errors", "files", "runtime", "config", "data", "nn", "models", "checkpoint", "training", "decoding"]
-ORDER += ["evaluation", "experiment", "analysis", "pipeline", "cli"]
+ORDER += ["evaluation", "experiment", "analysis", "pipeline", "comparison", "cli"]
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
 DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms
 

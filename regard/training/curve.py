@@ -1,4 +1,4 @@
-"""curve.svg: both losses and the metric over the steps. Plain SVG that suits light and dark pages."""
+"""Curves as plain SVG that suits light and dark pages: those of one run (curve.svg), or any lines on shared axes."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class Line:
     kind: str  # a class of the style: train, dev or metric
     points: Points
     dots: bool = False
+    colour: str | None = None  # instead of the class's
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,12 @@ def curve_svg(metrics: list[dict[str, Any]], metric: str, title: str) -> str:
         panels.append(
             Panel(f"development {name}, by step", [Line(name, "metric", points, dots=True)], _mark(best, metric))
         )
-    last = max((line["step"] for line in metrics), default=1)
+    return picture(title, panels)
+
+
+def picture(title: str, panels: list[Panel]) -> str:
+    """Panels below one another over the same steps."""
+    last = max((math.ceil(step) for panel in panels for line in panel.lines for step, _ in line.points), default=1)
     height = TOP + len(panels) * PANEL + (len(panels) - 1) * GAP + BOTTOM
     body = [_panel(panel, TOP + i * (PANEL + GAP), last) for i, panel in enumerate(panels)]
     return (
@@ -135,17 +141,20 @@ def _bounds(low: float, high: float) -> tuple[float, float]:
 
 def _line(line: Line, x: Any, y: Any) -> str:
     places = [f"{x(step):.1f},{y(value):.1f}" for step, value in line.points if math.isfinite(value)]
-    drawn = f'<polyline class="line {line.kind}" points="{" ".join(places)}"/>'
+    own = "" if line.colour is None else f' style="stroke:{line.colour}"'
+    drawn = f'<polyline class="line {line.kind}"{own} points="{" ".join(places)}">'
+    drawn += f"<title>{escape(line.name)}</title></polyline>"
     if line.dots and len(places) <= 60:
         dots = (place.split(",") for place in places)
-        drawn += "".join(f'<circle class="{line.kind}-key" cx="{cx}" cy="{cy}" r="3"/>' for cx, cy in dots)
+        fill = "" if line.colour is None else f' style="fill:{line.colour}"'
+        drawn += "".join(f'<circle class="{line.kind}-key"{fill} cx="{cx}" cy="{cy}" r="3"/>' for cx, cy in dots)
     return drawn
 
 
 def _legend(panel: Panel, y: float) -> str:
     """Title of the panel at the left, its lines by colour in places of fixed width, the best at the right."""
     parts = [f'<text x="{LEFT}" y="{y}">{escape(panel.title)}</text>']
-    for i, line in enumerate(panel.lines if len(panel.lines) > 1 else []):
+    for i, line in enumerate(panel.lines if 1 < len(panel.lines) < 4 else []):
         x = LEFT + 190 + 130 * i
         parts.append(f'<circle class="{line.kind}-key" cx="{x}" cy="{y - 4}" r="4"/>')
         parts.append(f'<text x="{x + 10}" y="{y}">{escape(line.name)}</text>')

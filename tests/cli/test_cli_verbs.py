@@ -22,7 +22,7 @@ def test_help_names_every_verb_and_loads_no_torch() -> None:
     code = "import sys; from regard.cli import main; main(['--help']); sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for verb in ("demo", "train", "translate", "evaluate", "look", "probe", "describe", "data"):
+    for verb in ("demo", "train", "translate", "evaluate", "look", "probe", "compare", "describe", "data"):
         assert verb in done.stdout
 
 
