@@ -11,7 +11,7 @@ from torch import nn
 from regard.config import ModelConfig
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.nn.attention import Attention, MultiHeadAttention
+from regard.nn.attention import Additive, MultiHeadAttention, ScoredAttention
 from regard.nn.embedding import Output
 from regard.nn.taps import Tap
 
@@ -112,7 +112,13 @@ def _costs(model: Model) -> tuple[Cost, Cost]:
             fixed["source" if prepared else side] += module.weight.numel()
         if isinstance(module, MultiHeadAttention):
             per_key[side] += 2 * module.query_proj.out_features  # one product for the score, one for the mean
-        elif isinstance(module, Attention):
+        elif isinstance(module, ScoredAttention):
             per_key[side] += 2 * module.width
+        elif isinstance(module, Additive):  # scored in the width of the query, and not once but for each key
+            per_key[side] += module.score_proj.in_features - module.key_proj.in_features
+            fixed[side] -= module.score_proj.in_features
     written = Cost(fixed["target"], per_key["target"])
-    return written if alone else Cost(fixed["source"], per_key["source"]), written
+    if not alone:
+        return Cost(fixed["source"], per_key["source"]), written
+    outputs = sum(module.weight.numel() for module in model.modules() if isinstance(module, Output))
+    return Cost(written.fixed - outputs, written.per_key), written  # reading needs no logits

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from regard.analysis.page import page
 from regard.analysis.picture import map_png, map_svg
+from regard.data.vocabulary import SPECIALS
 from regard.errors import UserError
 from regard.files import write_bytes, write_text
 
 SHADES = " ░▒▓█"
-MARKS = ("<pad>", "<s>", "</s>")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class AttentionMap:
 
 def is_mark(token: str) -> bool:
     """Whether this is the start, the end or padding rather than text."""
-    return token in MARKS
+    return token in SPECIALS
 
 
 def word_groups(tokens: tuple[str, ...]) -> list[list[int]]:

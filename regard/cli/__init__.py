@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib.metadata import version
+from io import TextIOWrapper
 
 from cyclopts import App, CycloptsError
 
@@ -34,19 +35,26 @@ app.command(data)
 
 def main(tokens: list[str] | None = None) -> int:
     """Run a command: 0 when it did what was asked, 2 when the input was bad (one line says why), 130 after Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # whatever the locale says
     try:
         done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return done if isinstance(done, int) else 0
     except UserError as error:
         return _refuse(str(error))
     except CycloptsError as error:
-        return _refuse(first_problem(error.__cause__, "command line") or " ".join(str(error).split()))
+        argument = getattr(error, "argument", None)
+        where = argument.name if argument is not None and argument.name != "*" else "command line"
+        return _refuse(first_problem(error.__cause__, where) or " ".join(str(error).split()))
     except KeyboardInterrupt:
         print("regard: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:  # whoever read our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _refuse(f"{error.filename or 'standard output'}: {error.strerror or error}")
 
 
 def _refuse(message: str) -> int:

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from regard.config import PRESETS, ModelConfig, near, read_recipe, settle, shipped_recipes
+from regard.config.tree import Positive
 from regard.errors import UserError
 
 VOCABULARY = 8000  # assumed where no run has one
@@ -18,7 +19,7 @@ def describe(
     name: str | None = None,
     /,
     *,
-    vocabulary: int = VOCABULARY,
+    vocabulary: Positive = VOCABULARY,
     model: Annotated[ModelConfig, Parameter(name="--model")] = ModelConfig(),  # noqa: B008
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:

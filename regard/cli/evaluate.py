@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from regard.cli.progress import progress_bar
 from regard.cli.translate import chosen_search
 from regard.config import SearchConfig
+from regard.config.tree import Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def evaluate(
     reference: Path | None = None,
     split: Literal["test", "dev"] = "test",
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
-    threads: int | None = None,
+    threads: Positive | None = None,
     baselines: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -73,6 +74,8 @@ def _examples(model: Pipeline, source: Path | None, reference: Path | None, spli
         return examples
     if reference is None:
         raise UserError(f"--source {source} needs --reference, its true translations")
+    if source is None and model.run.task != "continuation":
+        raise UserError(f"--reference {reference} needs --source, the texts to translate")
     references = list(read_lines(reference))
     sources = list(read_lines(source)) if source is not None else [""] * len(references)
     if len(sources) != len(references):

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from regard.cli.progress import progress_bar
 from regard.config import SearchConfig
+from regard.config.tree import Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def translate(
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
     alignments: Path | None = None,
     attention: str | None = None,
-    threads: int | None = None,
+    threads: Positive | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Translate texts, lines of a file, or lines of standard input: n lines in are n lines out.
@@ -59,9 +60,7 @@ def translate(
     """
     from regard.pipeline import load
 
-    if text and input is not None:
-        raise UserError(f"texts and --input {input} are both given; keep one")
-    texts = list(text) if text else _lines(input)
+    texts = _texts(text, input)
     model = load(run, threads)
     asked = chosen_search(model, search)
     shown = sum(1 for line in texts if line.strip())
@@ -91,9 +90,16 @@ def chosen_search(model: Pipeline, given: SearchConfig) -> SearchConfig:
     return model.search_with(**fields)
 
 
-def _lines(path: Path | None) -> list[str]:
+def _texts(spoken: tuple[str, ...], path: Path | None) -> list[str]:
+    """Those typed, or the lines of the file or of standard input."""
     from regard.data.files import read_lines
 
+    if spoken and path is not None:
+        raise UserError(f"texts and --input {path} are both given; keep one")
+    if spoken:
+        if not all(text.isascii() or text.encode("utf-8", "ignore").decode() == text for text in spoken):
+            raise UserError("a text on the command line is not UTF-8; convert it, or give it with --input")
+        return list(spoken)
     if path is not None:
         return list(read_lines(path))
     if sys.stdin.isatty():
@@ -107,7 +113,6 @@ def _lines(path: Path | None) -> list[str]:
 @contextmanager
 def _opened(path: Path | None) -> Iterator[TextIO]:
     if path is None:
-        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # pyrefly: ignore
         yield sys.stdout
         return
     try:
@@ -123,7 +128,9 @@ def _line(number: int, result: Result, as_json: bool, n_best: int, spoken: bool)
         return jsonlib.dumps(result.as_dict(), ensure_ascii=False)
     if result.probabilities:
         shown = list(result.probabilities.items())[:n_best]
-        return "\n".join(f"{name}\t{probability:.4f}" for name, probability in shown)
+        if n_best > 1:
+            return "\n".join(f"{number}\t{probability:.4f}\t{name}" for name, probability in shown)
+        return "".join(f"{name}\t{probability:.4f}" for name, probability in shown)
     if n_best > 1 and not result.problem and result.alternatives:
         rows = (f"{number}\t{each.score:.4f}\t{_flat(each.text)}" for each in result.alternatives)
         return "\n".join(rows)

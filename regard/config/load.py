@@ -106,4 +106,4 @@ def first_problem(error: object, where: str) -> str | None:
         )
         return f"{where}: unknown key {key} = {problem['input']!r}{hint}; `regard train --help` lists all keys"
     message = problem["msg"][0].lower() + problem["msg"][1:]
-    return f"{where}: {key} = {problem['input']!r}: {message}"
+    return f"{where}: {key} = {problem['input']!r}: {message}" if key else f"{where} = {problem['input']}: {message}"

@@ -17,7 +17,6 @@ __all__ = ["Corpus", "Example", "Skipped", "Task", "load_corpus"]
 # Few targets, each often: they are class names.
 CLASSES_AT_MOST = 50
 EXAMPLES_PER_CLASS = 10
-SMALL = 5000
 
 
 def load_corpus(config: DataConfig) -> Corpus:
@@ -101,14 +100,13 @@ def _assemble(config: DataConfig, name: str, train: Reading, dev: Reading | None
         notes.append("data.examples is not used: it is for embedded corpora; all pairs of the files are taken")
     task, why = _task(splits["train"])
     skipped = [s for reading in (train, dev, test) if reading for s in reading.skipped]
-    suggested = TokenizerConfig(kind="bpe", size=_vocabulary(total), shared=True)
     return Corpus(
         name=name,
         **splits,
         skipped=skipped,
         notes=(*why, *notes),
         task=task,
-        tokenizer=TokenizerConfig(kind="bpe", size=_vocabulary(total)) if task == "classification" else suggested,
+        tokenizer=TokenizerConfig(),  # chosen by what the text is like, when a run starts
         model={
             "translation": "transformer",
             "continuation": "transformer-language",
@@ -126,11 +124,6 @@ def _task(train: list[Example]) -> tuple[Task, tuple[str, ...]]:
     if few and len(classes) < len({example.source for example in train}):
         return "classification", (f"there are {len(classes)} different targets: they look like classes",)
     return "translation", ()
-
-
-def _vocabulary(total: int) -> int:
-    """Entries for a corpus of so many pairs: few pairs cannot teach many entries."""
-    return 1000 if total < SMALL else 4000 if total < 10 * SMALL else 8000
 
 
 def _stem(path: str) -> str:

@@ -46,19 +46,22 @@ def carve(examples: Sequence[Example], dev: int, test: int, seed: int) -> Carved
         )
     split = ["train"] * len(examples)
     left = groups
-    for name, count in wanted.items():
-        left = _take(left, name, count, split)
+    for place, (name, count) in enumerate(wanted.items()):
+        left = _take(left, name, count, split, keep=len(wanted) - place)
     rows = {name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in ("train", "dev", "test")}
     return Carved(**rows)
 
 
-def _take(groups: list[list[int]], name: str, count: int, split: list[str]) -> list[list[int]]:
-    """Marks whole groups, in their shuffled order, that fit into `count`; the smallest where none fits."""
-    taken = 0
+def _take(groups: list[list[int]], name: str, count: int, split: list[str], keep: int) -> list[list[int]]:
+    """Marks whole groups, in their shuffled order, that fit into `count`; the smallest where none fits.
+
+    At least `keep` groups are left: one for each split that is still to come, and one to train on.
+    """
+    taken, spare = 0, len(groups) - keep
     left = []
     for group in groups:
-        if taken + len(group) <= count:
-            taken += len(group)
+        if spare > 0 and taken + len(group) <= count:
+            taken, spare = taken + len(group), spare - 1
             for index in group:
                 split[index] = name
         else:

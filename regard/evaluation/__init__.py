@@ -2,7 +2,7 @@
 
 from regard.evaluation.baselines import baselines
 from regard.evaluation.evaluate import evaluate_classifier, evaluate_language, evaluate_translation, teacher_forced
-from regard.evaluation.metrics import Score, bleu, chrf, exact_match, ter
+from regard.evaluation.metrics import Score, bleu, bleu_tokenizer, chrf, exact_match, ter
 from regard.evaluation.render import render
 from regard.evaluation.report import ClassifierReport, LanguageReport, Report, TeacherForced, TranslationReport
 
@@ -15,6 +15,7 @@ __all__ = [
     "TranslationReport",
     "baselines",
     "bleu",
+    "bleu_tokenizer",
     "chrf",
     "evaluate_classifier",
     "evaluate_language",

@@ -74,19 +74,25 @@ def evaluate_language(
 
 def evaluate_classifier(
     predicted: Sequence[int | None],
-    truth: Sequence[int],
+    truth: Sequence[int | None],
     names: Sequence[str],
     forced: TeacherForced | None = None,
+    too_long: int = 0,
 ) -> ClassifierReport:
-    """Accuracy, the confusion table and each class apart. None: the source was too long to be read."""
+    """Accuracy, the confusion table and each class apart.
+
+    A prediction of None: the source was empty or too long to be read. A truth of None: a class that the model was never
+    shown. Both count as wrong.
+    """
     metrics.check_rows(predicted, truth)
-    named = [guess for guess in predicted if guess is not None]
-    real = [label for guess, label in zip(predicted, truth, strict=True) if guess is not None]
-    table = torch.tensor(metrics.confusion(named, real, len(names)))
-    counts = torch.bincount(torch.tensor(truth), minlength=len(names)).tolist()
+    shown = [label for label in truth if label is not None]
+    pairs = [(guess, label) for guess, label in zip(predicted, truth, strict=True) if guess is not None]
+    named = [(guess, label) for guess, label in pairs if label is not None]
+    table = torch.tensor(metrics.confusion([one for one, _ in named], [other for _, other in named], len(names)))
+    counts = torch.bincount(torch.tensor(shown, dtype=torch.long), minlength=len(names)).tolist()
     guesses, hits = table.sum(0).tolist(), table.diagonal().tolist()
     classes = tuple(map(_class_score, names, counts, guesses, hits))
-    present = [one.f1 or 0.0 for one in classes if one.sentences]
+    present = [one.f1 or 0.0 for one in classes if one.sentences] or [0.0]
     return ClassifierReport(
         sentences=len(truth),
         accuracy=metrics.share("accuracy", sum(hits), len(truth)),
@@ -95,7 +101,8 @@ def evaluate_classifier(
         classes=classes,
         confusion=tuple(tuple(row) for row in table.tolist()),
         forced=forced,
-        too_long=len(truth) - len(named),
+        too_long=too_long,
+        unknown=len(truth) - len(shown),
     )
 
 

@@ -86,6 +86,13 @@ def interval(scores: Sequence[float]) -> tuple[float, float]:
     return ordered[outside], ordered[len(ordered) - outside - 1]
 
 
+def bleu_tokenizer(references: Sequence[str]) -> str:
+    """sacreBLEU's 13a where words are parted by white space, characters where they mostly are not (CJK)."""
+    text = "".join(references)
+    ideographs = sum("\u3040" <= letter <= "\u9fff" or letter > "\U00020000" for letter in text)
+    return "char" if ideographs > 0.3 * max(len(text), 1) else "13a"
+
+
 def share(name: str, right: int, of: int) -> Score:
     """Percent right, with Wilson's interval: a bootstrap of 100 % would claim to be sure."""
     if of == 0:

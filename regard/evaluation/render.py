@@ -46,6 +46,7 @@ def _language(report: LanguageReport) -> list[str]:
 def _classifier(report: ClassifierReport) -> list[str]:
     lines = [f"{report.sentences} sentences"]
     lines += _problems(report.too_long, "too long for the model, counted as wrong")
+    lines += _problems(report.unknown, "of a class that was not in training, counted as wrong")
     lines += [_score(report.accuracy)]
     lines += [f"{'majority':<15} {report.majority.value:6.2f}   always naming the most frequent class"]
     lines += [f"{'macro F1':<15} {report.macro_f1:6.2f}", *_forced(report.forced), ""]

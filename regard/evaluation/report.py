@@ -73,6 +73,7 @@ class ClassifierReport:
     confusion: tuple[tuple[int, ...], ...]  # rows: the truth, columns: what was named
     forced: TeacherForced | None
     too_long: int  # sources that the model could not read; they count as wrong and are in no column
+    unknown: int  # examples of classes that the model was never shown; they count as wrong and are in no row
 
     def as_dict(self) -> dict[str, Any]:
         return {"task": "classification", **_plain(self)}

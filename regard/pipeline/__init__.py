@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from regard.checkpoint import load_run
 from regard.pipeline.classifier import Classifier
@@ -14,10 +15,10 @@ from regard.runtime import prepare
 __all__ = ["Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
 
 
-def load(path: str | Path, threads: int | None = None) -> Pipeline:
+def load(path: str | Path, threads: int | None = None, weights: Literal["model", "last", "best"] = "model") -> Pipeline:
     """A run directory as a Translator, a Continuer or a Classifier. Loading runs no code of the run's."""
     prepare(threads)
-    run = load_run(path)
+    run = load_run(path, weights)
     match run.task:
         case "translation":
             return Translator(run)

@@ -27,14 +27,18 @@ class Classifier(Pipeline):
         return results
 
     def look(self, text: str, target: str) -> Trace:
+        self._labels.encode(target)  # a class that is not known is refused
         return self._trace(self.source_tokenizer.encode(text), target)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         names = self._labels.names
         results = self.translate_all([example.source for example in examples], search, progress)
-        truth = [self._labels.encode(example.target)[0] for example in examples]
+        known = set(names)
+        truth = [self._labels.encode(one.target)[0] if one.target in known else None for one in examples]
         predicted = [self._labels.encode(result.text)[0] if result.probabilities else None for result in results]
-        return evaluate_classifier(predicted, truth, names, self.forced(examples) if None not in predicted else None)
+        return evaluate_classifier(
+            predicted, truth, names, self.forced(examples), sum(result.problem is not None for result in results)
+        )
 
     @property
     def _labels(self) -> Labels:
@@ -57,5 +61,6 @@ class Classifier(Pipeline):
         )
 
     def _trace(self, source: list[int], label: str) -> Trace:
+        self.check_fits(source, [])
         tokens = tuple(self.source_tokenizer.tokens([*source, EOS]))
         return trace(self.model, [*source, EOS], [BOS], tokens, ("<s>",), (label,))

@@ -12,6 +12,8 @@ from regard.checkpoint import Run
 from regard.config import SearchConfig, settle
 from regard.data.batches import encode_pairs, make_batch, plan
 from regard.data.corpus import Example
+from regard.decoding import too_long
+from regard.errors import UserError
 from regard.evaluation import Report, TeacherForced, teacher_forced
 from regard.models.build import build_model
 from regard.pipeline.result import Result
@@ -59,6 +61,12 @@ class Pipeline(ABC):
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         """How good the model is on these pairs."""
 
+    def check_fits(self, source: list[int], target: list[int]) -> None:
+        """Refuse what is longer than the model's positions."""
+        problem = too_long(self.model, source, target)
+        if problem is not None:
+            raise UserError(str(problem))
+
     def untrained(self, seed: int = 0) -> Self:
         """The same pipeline around the same architecture with random weights: what is there without learning."""
         run = self.run
@@ -66,9 +74,15 @@ class Pipeline(ABC):
         sizes = run.source_tokenizer.size, run.target_tokenizer.size
         return type(self)(replace(run, model=build_model(run.config.model, *sizes, shared, seed).eval()))
 
-    def forced(self, examples: list[Example]) -> TeacherForced:
-        """Loss and accuracy when every token is predicted from the true ones before it."""
-        longest = 10**9  # nothing is left out of an evaluation
-        pairs, _ = encode_pairs(examples, self.run.source_tokenizer, self.run.target_tokenizer, longest)
+    def forced(self, examples: list[Example]) -> TeacherForced | None:
+        """Loss and accuracy when every token is predicted from the true ones before it; None where one does not fit."""
+        sources = self.run.source_tokenizer.encode_batch([example.source for example in examples])
+        if self.run.task == "classification":
+            targets: list[list[int]] = [[] for _ in examples]
+        else:
+            targets = self.run.target_tokenizer.encode_batch([example.target for example in examples])
+        if any(too_long(self.model, *ids) for ids in zip(sources, targets, strict=True)):
+            return None
+        pairs, _ = encode_pairs(examples, self.run.source_tokenizer, self.run.target_tokenizer)
         tokens = self.search.batch_tokens
         return teacher_forced(self.model, (make_batch(pairs, rows) for rows in plan(pairs, tokens, seed=0, epoch=0)))

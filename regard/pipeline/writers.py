@@ -11,7 +11,7 @@ from regard.data.tokenizer import BOS, EOS, Tokenizer
 from regard.decoding import Hypothesis, TooLong, decode
 from regard.decoding.tree import BeamTree, beam_tree
 from regard.errors import UserError
-from regard.evaluation import Report, evaluate_language, evaluate_translation
+from regard.evaluation import Report, bleu_tokenizer, evaluate_language, evaluate_translation
 from regard.pipeline.contract import Pipeline, Progress
 from regard.pipeline.result import NOTHING, Result, no_result
 
@@ -67,24 +67,28 @@ class Translator(Writer):
 
     def beam_tree(self, text: str, search: SearchConfig) -> BeamTree:
         """Every hypothesis that the search for this text kept, step by step."""
-        return beam_tree(self.model, self.source_tokenizer.encode(text), search)
+        source = self.source_tokenizer.encode(text)
+        self.check_fits(source, [])
+        return beam_tree(self.model, source, search)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         sources = [example.source for example in examples]
         results = self.translate_all(sources, search.model_copy(update={"n_best": 1}), progress)
-        too_long = sum(result.problem is not None for result in results)
+        unread = sum(result.problem is not None for result in results)
         return evaluate_translation(
             [result.text for result in results],
             [example.target for example in examples],
             sources,
             lengths=[len(ids) for ids in self.source_tokenizer.encode_batch(sources)],
-            forced=None if too_long else self.forced(examples),
-            unfinished=sum(not result.finished for result in results) - too_long,
-            too_long=too_long,
+            forced=self.forced(examples),
+            unfinished=sum(not result.finished for result in results) - unread,
+            too_long=unread,
+            tokenize=bleu_tokenizer([example.target for example in examples]),
         )
 
     def trace_ids(self, given: list[int], written: list[int], finished: bool) -> Trace:
         """Rows of the cross-attention are what was written: each token with what was looked at to write it."""
+        self.check_fits(given, written if finished else written[:-1])
         target_in = [BOS, *written] if finished else [BOS, *written[:-1]]
         target_out = [*written, EOS] if finished else written
         return trace(
@@ -102,9 +106,13 @@ class Continuer(Writer):
 
     def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
         search = search.model_copy(update={"max_tokens": search.max_tokens or CONTINUATION})
-        beginnings = self.source_tokenizer.encode_batch(texts)
-        found = decode(self.model, [[] for _ in texts], search, beginnings, progress)
-        return [self.result(beginning, each) for beginning, each in zip(beginnings, found, strict=True)]
+        present = [row for row, text in enumerate(texts) if text]
+        beginnings = self.source_tokenizer.encode_batch([texts[row] for row in present])
+        results = [NOTHING] * len(texts)
+        found = decode(self.model, [[] for _ in present], search, beginnings, progress)
+        for row, beginning, each in zip(present, beginnings, found, strict=True):
+            results[row] = self.result(beginning, each)
+        return results
 
     def look(self, text: str, target: str) -> Trace:
         return self.trace_ids(self.source_tokenizer.encode(text), self.source_tokenizer.encode(target), True)
@@ -112,9 +120,13 @@ class Continuer(Writer):
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         if any(example.source for example in examples):
             raise UserError("this run is a language model: give --reference its text, and no --source")
-        return evaluate_language(self.forced(examples), [example.target for example in examples])
+        forced = self.forced(examples)
+        if forced is None:
+            raise UserError(f"a text is longer than the {self.model.max_total} positions of the model; split it")
+        return evaluate_language(forced, [example.target for example in examples])
 
     def trace_ids(self, given: list[int], written: list[int], finished: bool) -> Trace:
         ids, tokens = [*given, *written], self.source_tokenizer.tokens
-        read, told = [BOS, *ids], [*ids, EOS]
+        read, told = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
+        self.check_fits([], read[1:])
         return trace(self.model, [EOS], read, tuple(tokens([EOS])), tuple(tokens(read)), tuple(tokens(told)))

@@ -124,7 +124,7 @@ def test_language_report():
 
 
 def test_classifier_report():
-    report = evaluate_classifier([0, 0, 1, 1, None, 0], [0, 0, 0, 1, 1, 1], ["fr", "de", "sw"])
+    report = evaluate_classifier([0, 0, 1, 1, None, 0], [0, 0, 0, 1, 1, 1], ["fr", "de", "sw"], too_long=1)
     assert report.accuracy.value == 50 and report.majority.value == 50 and report.too_long == 1
     assert report.confusion == ((2, 1, 0), (1, 1, 0), (0, 0, 0))
     french, german, swahili = report.classes

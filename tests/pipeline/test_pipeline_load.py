@@ -11,6 +11,7 @@ import torch
 
 import regard
 from regard.checkpoint import load_run
+from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, EOS
 from regard.evaluation import ClassifierReport, LanguageReport, TranslationReport
 
@@ -130,6 +131,21 @@ def test_a_source_beyond_the_positions_is_reported(tmp_path: Path, tiny_run: Cal
     results = regard.load(run).translate(["a b", "a b c d e f g h i j k l m n o p"])
     assert results[0].problem is None
     assert results[1].text == "" and "12" in (results[1].problem or "")
+    model = regard.load(run)
+    long = "a b c d e f g h i j k l m n o p"
+    for source, target in ((long, "a"), ("a", long)):
+        with pytest.raises(regard.UserError, match="12"):
+            model.look(source, target)
+    report = model.evaluate([Example("a", long)], model.search)
+    assert isinstance(report, TranslationReport) and report.forced is None
+
+
+def test_a_class_that_was_never_shown_counts_as_wrong(classifier_run: Path) -> None:
+    model = regard.load(classifier_run)
+    label = model.translate("Königreich").text
+    report = model.evaluate([Example("Königreich", label), Example("Königreich", "Klingon")], model.search)
+    assert isinstance(report, ClassifierReport)
+    assert report.accuracy.value == 50 and report.unknown == 1
 
 
 def test_weights_are_those_of_the_run(translator_run: Path) -> None:
