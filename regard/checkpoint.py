@@ -3,19 +3,21 @@
     recipe.toml               the complete configuration
     run.json                  format version, task, sizes, results
     source.tokenizer.json     and target.tokenizer.json, unless both sides share one
-    model.safetensors         the weights that are the model; last.safetensors (and best.safetensors, where the model
-                              is an average) beside it when training has ended
+    model.safetensors         the weights that are the model; last.safetensors (and best.safetensors, where weights
+                              are averaged) beside it when training has ended
     training.safetensors      everything that --resume needs, in one file so that it is always of one step
     data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
 
-Nothing in it is pickled or names a place outside, so it can be moved, shared and used elsewhere.
+Nothing in it is pickled. It names no place outside but one: recipe.toml keeps the paths of the training files, which
+only --resume reads. So it can be moved, shared and used elsewhere; look at those paths before you publish it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -107,18 +109,21 @@ def resume_line(path: Path) -> str:
 
 
 def is_run(path: Path) -> bool:
-    return (path / FACTS).is_file()
+    with _reading(path / FACTS):
+        return (path / FACTS).is_file()
 
 
-def read_facts(path: Path) -> dict[str, Any]:
-    """run.json, of this version of the format."""
-    if not path.is_dir():
-        raise UserError(f"{path} is not a directory; give the one that `regard train --out` wrote")
+def read_facts(path: Path, needed: Sequence[str] = ("task",)) -> dict[str, Any]:
+    """run.json, of this version of the format, with the entries that are needed."""
     file = path / FACTS
-    if not file.is_file():
-        raise UserError(f"{path} is not a run: it has no {FACTS}; give a directory that `regard train --out` wrote")
+    with _reading(file):
+        if not path.is_dir():
+            raise UserError(f"{path} is not a directory; give the one that `regard train --out` wrote")
+        if not file.is_file():
+            raise UserError(f"{path} is not a run: it has no {FACTS}; give a directory that `regard train --out` wrote")
+        data = file.read_bytes()
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        facts = json.loads(data.decode())
         found = facts["format"]
     except (ValueError, TypeError, KeyError):
         raise UserError(f"{file} is damaged: it is not a record with a format; restore it or train again") from None
@@ -127,6 +132,9 @@ def read_facts(path: Path) -> dict[str, Any]:
             f"{file}: the run has format {found}, and this is regard {package_version()}, which reads format {FORMAT}; "
             f"use the regard {facts.get('regard', '')} that wrote it, or train again from its {RECIPE}"
         )
+    for key in needed:
+        if key not in facts:
+            raise UserError(f"{file} is damaged: it has no {key!r}; restore it or train again")
     return facts
 
 
@@ -136,8 +144,10 @@ def write_facts(path: Path, facts: dict[str, Any]) -> None:
 
 
 def read_config(path: Path) -> RunConfig:
-    _need(path / RECIPE)
-    return settle(read_recipe(str(path / RECIPE)), where=str(path / RECIPE))
+    with _reading(path / RECIPE):
+        _need(path / RECIPE)
+        tree = read_recipe(str(path / RECIPE))
+    return settle(tree, where=str(path / RECIPE))
 
 
 def write_config(path: Path, config: RunConfig) -> None:
@@ -237,6 +247,15 @@ def _save(path: Path, save: Callable[[Path], None]) -> None:
         discard(temporary)
         raise cannot_write(path, error) from None
     write_bytes(path, data)
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """A file that is there and cannot be read is a user's matter too."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error.strerror or error}); allow reading it") from None
 
 
 def _need(file: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -113,6 +114,27 @@ def test_a_damaged_record(tmp_path: Path, text: str) -> None:
     write_run(tmp_path / "run")
     write_text(tmp_path / "run" / "run.json", text)
     refused(tmp_path / "run", "run.json is damaged")
+
+
+def test_a_record_without_what_is_needed(tmp_path: Path) -> None:
+    write_run(tmp_path / "run")
+    write_text(tmp_path / "run" / "run.json", '{"format": 1}')
+    refused(tmp_path / "run", "run.json is damaged: it has no 'task'")
+
+
+@pytest.mark.parametrize("name", ["run.json", "recipe.toml"])
+@pytest.mark.parametrize("method", ["stat", "open"])
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, method: str) -> None:
+    write_run(tmp_path / "run")
+    original = getattr(Path, method)
+
+    def denied(path: Path, *args: Any, **keywords: Any) -> Any:
+        if path.name == name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return original(path, *args, **keywords)
+
+    monkeypatch.setattr(Path, method, denied)
+    refused(tmp_path / "run", f"{name} cannot be read (Permission denied)")
 
 
 def test_damaged_weights(tmp_path: Path) -> None:

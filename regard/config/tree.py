@@ -164,7 +164,7 @@ class TrainingConfig(Section):
     patience: Positive | None = None
     """stop after so many looks without an improvement"""
     average: Natural = 0
-    """average the weights of the last so many looks (0: the best weights are the model)"""
+    """average the weights of the last so many looks; the average is the model where it is better on dev (0: off)"""
     seed: Natural = 1
     """initial weights, order of batches, dropout"""
     threads: Positive | None = None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from regard.config import SearchConfig
 from regard.data.batches import make_batch, plan
 from regard.data.tokenizer import Tokenizer
@@ -30,18 +34,17 @@ def development_look(material: Material) -> Look:
 
 
 class GreedyScore:
-    """Exact match, BLEU or chrF of greedy outputs for the first development examples, in percent."""
+    """Exact match, BLEU or chrF of greedy outputs for the first development examples that were encoded, in percent."""
 
     def __init__(self, material: Material) -> None:
         assert material.config.training.metric is not None and isinstance(material.target, Tokenizer)
         self.metric = material.config.training.metric
         self._model, self._target = material.model, material.target
-        examples = material.corpus.dev[:DECODED]
+        dev = material.dev  # without the pairs that are left out for their length
+        examples = [material.corpus.dev[index] for index in dev.examples[:DECODED].tolist()]
         self._references = [example.target for example in examples]
-        self._sources = material.source.encode_batch([example.source for example in examples])
-        # an output much longer than any reference is wrong anyway, and an untrained model never ends
-        longest = max(map(len, self._target.encode_batch(self._references)))
-        self._search = SearchConfig(beams=1, max_tokens=longest + longest // 4 + 8)
+        self._sources = [dev.source.row(row)[:-1].tolist() for row in range(len(examples))]  # without EOS
+        self._search = SearchConfig(beams=1, max_tokens=output_limit(dev.target_lengths[:DECODED]))
 
     def measure(self) -> float:
         found = decode(self._model, self._sources, self._search)
@@ -53,3 +56,13 @@ class GreedyScore:
                 return metrics.bleu(texts, self._references, resamples=0).value
             case _:
                 return metrics.chrf(texts, self._references, resamples=0).value
+
+
+def output_limit(lengths: np.ndarray) -> int:
+    """Most tokens of an output at a look, by the lengths of the references (EOS included): 1.5 × the 95th percentile.
+
+    An early model never ends, so the limit is what a look costs, and one long line must not set it. An output that is
+    cut there counts as it is: the few references that are longer are never matched whole at a look.
+    """
+    usual = float(np.percentile(lengths, 95, method="lower"))
+    return max(16, math.ceil(1.5 * usual))

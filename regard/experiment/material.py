@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from regard.config import RunConfig
 from regard.config.check import check
 from regard.data.batches import Pairs, encode_pairs
-from regard.data.corpus import Corpus, Task, load_corpus
+from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.experiment.defaults import complete
@@ -51,7 +51,7 @@ def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer, Token
     skipped = Counter(one.why for one in corpus.skipped)
     encoded = []
     for split, examples in (("training", corpus.train), ("development", corpus.dev)):
-        pairs, left_out = encode_pairs(examples, source, target, _longest(config, model))
+        pairs, left_out = encode_pairs(examples, source, target, _longest(config, model, examples))
         skipped.update(one.why for one in left_out)
         if len(pairs) == 0:
             why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
@@ -92,9 +92,10 @@ def _train_tokenizers(config: RunConfig, corpus: Corpus) -> tuple[Tokenizer, Tok
     return source, Labels.train(targets) if config.model.decoder == "none" else Tokenizer.train(targets, kind, size)
 
 
-def _longest(config: RunConfig, model: Model) -> int:
+def _longest(config: RunConfig, model: Model, examples: list[Example]) -> int:
     """Tokens that a side may have, without its mark: as set, or fewer where the model's positions end before."""
     limits = [limit - 1 for limit in (model.max_source, model.max_target) if limit is not None]
     if model.max_total is not None:  # source and target stand behind one another, each with a mark
-        limits.append(model.max_total // 2 - 1)
+        paired = any(example.source for example in examples)  # otherwise the target has the whole row
+        limits.append(model.max_total // 2 - 1 if paired else model.max_total - 2)
     return min([config.data.max_tokens, *limits])

@@ -12,6 +12,7 @@ import torch
 
 from regard.checkpoint import (
     MODEL,
+    RECIPE,
     STATE,
     is_run,
     read_config,
@@ -33,10 +34,12 @@ from regard.experiment.material import Material, begin, gather
 from regard.files import write_text
 from regard.runtime import Interrupt, prepare
 from regard.training import loop
+from regard.training.choice import Choice, choose
 from regard.training.curve import curve_svg
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
 from regard.training.state import State, new_state, restore
 
+METRICS = "metrics.jsonl"
 SAVE_SECONDS = 60  # at least so often the training state is written
 EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
 PLACES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")} | {"corpus"}
@@ -55,8 +58,11 @@ class RunResult:
     step: int
     epoch: float
     seconds: float
-    best: dict[str, float] | None  # development results of the best weights
+    best: dict[str, float] | None  # development results of the best look
     best_step: int
+    model: Literal["average", "best", "last"]  # which weights became the model
+    dev: dict[str, float] | None  # their development results
+    chosen: str  # the same in words
     skipped: dict[str, int]  # why, and how many
 
     def summary(self) -> list[str]:
@@ -66,6 +72,8 @@ class RunResult:
         if self.best is not None:
             metric = self.config.training.metric or "loss"
             lines.append(f"best on dev: {dev_text(self.best, metric)} (step {self.best_step:,})")
+            if self.config.training.average:
+                lines.append(f"model: {self.chosen}")
         if self.status == "interrupted":
             lines.append(f"go on with {resume_line(self.path)}")
         return lines
@@ -91,17 +99,20 @@ def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, pro
     material, facts = _reopen(config, out) if resume else _open(config, out)
     training = material.config.training
     state = new_state(material.model, training)
-    metrics = Metrics(out / "metrics.jsonl")
+    metrics = Metrics(out / METRICS)
     if resume:
-        if (out / STATE).is_file():
-            restore(state, *read_tensors(out / STATE), where=str(out / STATE))
+        _go_on(material, state, out)
         metrics.cut_after(state.progress.step)
+    else:
+        _save(state, out)  # from here on, a run without a state is one that lost it
     line = ProgressLine(training, loop.total_steps(material.train, training), quiet=not progress)
     for text in _opening(material, state, facts):
         line.say(text)
-    interrupted = _follow(material, state, metrics, line, out)
-    result = _result(material, state, out, interrupted)
-    _finish(material, state, out, {**facts, "status": result.status, "results": _results(result)})
+    look = development_look(material)
+    interrupted = _follow(material, state, metrics, line, look, out)
+    choice = choose(state, training, look)
+    result = _result(material, state, choice, out, interrupted)
+    _finish(material, state, choice, out, {**facts, "status": result.status, "results": _results(result)})
     for text in result.summary():
         line.say(text)
     return result
@@ -156,17 +167,35 @@ def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
 def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
-    facts = read_facts(out)
-    stored = read_config(out)
-    config = continued(config, stored)
+    facts = read_facts(out, needed=("task", "fingerprint", "threads", "torch", "shared"))
+    if not (out / STATE).is_file() and any((out / name).is_file() for name in (MODEL, METRICS)):
+        raise UserError(
+            f"{out / STATE} is missing, and without it the run cannot go on; "
+            f"restore it, or train anew from {out / RECIPE}"
+        )
+    config = continued(config, read_config(out))
     prepare(config.training.threads)
     corpus = load_corpus(config.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
-    material = gather(config, corpus, read_tokenizers(out, config))
-    if config != stored:
-        write_config(out, config)
-    return material, facts
+    return gather(config, corpus, read_tokenizers(out, config)), facts
+
+
+def _go_on(material: Material, state: State, out: Path) -> None:
+    """Put the state back, and only when the run can go on from it, write the settings that changed."""
+    if (out / STATE).is_file():
+        restore(state, *read_tensors(out / STATE), where=str(out / STATE))
+    else:  # it ended before it began
+        _save(state, out)
+    progress, stored = state.progress, read_config(out)
+    reached = {"steps": progress.step, "epochs": _passes(material, state), "minutes": progress.seconds / 60}
+    for key, there in reached.items():
+        new, old = (getattr(config.training, key) for config in (material.config, stored))
+        if new is not None and new != old and new < there:
+            where = f"training.{key} = {new}, but the run has reached {there:.10g} already"
+            raise UserError(f"{where}; give more, or resume without it")
+    if material.config != stored:
+        write_config(out, material.config)
 
 
 def fingerprint(corpus: Corpus) -> str:
@@ -179,41 +208,43 @@ def fingerprint(corpus: Corpus) -> str:
     return digest.hexdigest()
 
 
-def _follow(material: Material, state: State, metrics: Metrics, line: ProgressLine, out: Path) -> bool:
+def _follow(material: Material, state: State, metrics: Metrics, line: ProgressLine, look: loop.Look, out: Path) -> bool:
     """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
-    training = material.config.training
     saved = time.monotonic()
     with line, Interrupt() as interrupt:
-        for report in loop.train(state, material.train, training, development_look(material)):
+        for report in loop.train(state, material.train, material.config.training, look):
             metrics.add(report)
             line.show(report)
             if report.dev is not None or interrupt.asked or time.monotonic() - saved > SAVE_SECONDS:
                 metrics.flush()
-                write_tensors(out / STATE, state.tensors(), asdict(state.progress))
-                if report.improved or (report.dev is not None and training.average):
-                    write_tensors(out / MODEL, state.chosen())
+                _save(state, out)
+                if report.improved and state.best is not None:
+                    write_tensors(out / MODEL, state.best)
                 saved = time.monotonic()
             if interrupt.asked:
                 return True
     return False
 
 
-def _finish(material: Material, state: State, out: Path, facts: dict[str, Any]) -> None:
+def _save(state: State, out: Path) -> None:
+    write_tensors(out / STATE, state.tensors(), asdict(state.progress))
+
+
+def _finish(material: Material, state: State, choice: Choice, out: Path, facts: dict[str, Any]) -> None:
     """Write what a run is when training has ended, or was stopped."""
-    write_tensors(out / MODEL, state.chosen())
+    write_tensors(out / MODEL, choice.weights)
     write_tensors(out / "last.safetensors", weights_of(state.model))
     if state.best is not None and state.recent:
         write_tensors(out / "best.safetensors", state.best)
     name = material.config.model.preset or f"{material.config.model.encoder} to {material.config.model.decoder}"
     title = f"{name} on {material.corpus.name}, {material.parameters:,} parameters, {clock(state.progress.seconds)}"
-    curve = curve_svg(read_metrics(out / "metrics.jsonl"), material.config.training.metric or "loss", title)
+    curve = curve_svg(read_metrics(out / METRICS), material.config.training.metric or "loss", title)
     write_text(out / "curve.svg", curve)
     write_facts(out, facts)
 
 
-def _result(material: Material, state: State, out: Path, interrupted: bool) -> RunResult:
+def _result(material: Material, state: State, choice: Choice, out: Path, interrupted: bool) -> RunResult:
     progress = state.progress
-    batches = len(loop.epoch_plan(material.train, material.config.training, progress.epoch))
     return RunResult(
         path=out,
         status="interrupted" if interrupted else "finished",
@@ -222,16 +253,27 @@ def _result(material: Material, state: State, out: Path, interrupted: bool) -> R
         task=material.task,
         parameters=material.parameters,
         step=progress.step,
-        epoch=progress.epoch + progress.index / batches,
+        epoch=_passes(material, state),
         seconds=progress.seconds,
         best=progress.best,
         best_step=progress.best_step,
+        model=choice.kind,
+        dev=choice.dev,
+        chosen=choice.text(material.config.training.metric or "loss"),
         skipped=material.skipped,
     )
 
 
+def _passes(material: Material, state: State) -> float:
+    """Over the training pairs, with the fraction of this one."""
+    progress = state.progress
+    return progress.epoch + progress.index / len(
+        loop.epoch_plan(material.train, material.config.training, progress.epoch)
+    )
+
+
 def _results(result: RunResult) -> dict[str, Any]:
-    keys = ("ended", "step", "epoch", "seconds", "best", "best_step")
+    keys = ("ended", "step", "epoch", "seconds", "best", "best_step", "model", "dev")
     return {key: getattr(result, key) for key in keys}
 
 

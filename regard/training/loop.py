@@ -112,7 +112,7 @@ def judge(state: State, dev: dict[str, float], training: TrainingConfig) -> bool
     metric = training.metric or "loss"
     if training.average:
         state.recent.append(copy_weights(weights_of(state.model)))
-    improved = progress.best is None or _standing(dev, metric) > _standing(progress.best, metric)
+    improved = progress.best is None or standing(dev, metric) > standing(progress.best, metric)
     # nothing is better than all right, so there only patience goes on, though the loss may still fall
     complete = metric in ("exact", "accuracy") and progress.best is not None and progress.best[metric] >= 100
     progress.stale = 0 if improved and not complete else progress.stale + 1
@@ -122,6 +122,6 @@ def judge(state: State, dev: dict[str, float], training: TrainingConfig) -> bool
     return improved
 
 
-def _standing(dev: dict[str, float], metric: str) -> tuple[float, float]:
+def standing(dev: dict[str, float], metric: str) -> tuple[float, float]:
     """Higher is better; where the metric ties (exact match is 0 for long), the lower loss wins."""
     return (-dev["loss"] if metric == "loss" else dev[metric], -dev["loss"])

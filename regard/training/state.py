@@ -25,7 +25,6 @@ class Progress:
     index: int = 0  # batches of this pass already used
     tokens: int = 0  # real target tokens seen
     seconds: float = 0.0  # spent, over all sittings
-    looked: int = 0  # the step of the last look at the development set
     stale: int = 0  # looks since the last improvement
     best: dict[str, float] | None = None  # development results of the best weights
     best_step: int = 0
@@ -52,10 +51,6 @@ class State:
             else tensor
             for name, tensor in self.recent[-1].items()
         }
-
-    def chosen(self) -> Weights:
-        """The weights that are the model: averaged where asked for, else the best, else (before a look) the last."""
-        return self.averaged() or self.best or weights_of(self.model)
 
     def tensors(self) -> Weights:
         """All tensors under names that say what they are: last/…, best/…, recent/0/…, adam/exp_avg/…"""

@@ -16,8 +16,13 @@ import torch
 
 from regard.checkpoint import load_run, read_tensors
 from regard.config import RunConfig, merge, read_recipe, settle
+from regard.data.batches import encode_pairs, make_batch
 from regard.errors import UserError
+from regard.evaluation.evaluate import teacher_forced
 from regard.experiment import RunResult, complete, run_experiment
+from regard.experiment.look import development_look
+from regard.experiment.material import Material
+from regard.training.loop import Look
 from regard.training.report import ProgressLine, Report, read_metrics
 
 TINY: dict[str, Any] = {
@@ -114,6 +119,48 @@ def test_every_task(tmp_path: Path, corpus: str, preset: str, task: str) -> None
     assert (run.source_tokenizer is run.target_tokenizer) == (preset.endswith("-language") or task == "translation")
 
 
+@pytest.mark.parametrize("better", [True, False])
+def test_the_result_reported_is_that_of_the_saved_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, better: bool
+) -> None:
+    """The fourth look is at the average; it is made to win or to lose."""
+    looks: list[dict[str, float]] = []
+    real = development_look
+
+    def counted(material: Material) -> Look:
+        look = real(material)
+
+        def changed() -> dict[str, float]:
+            results = look()
+            if len(looks) == 3:
+                results |= {"exact": 99.0 if better else -1.0}
+            looks.append(results)
+            return results
+
+        return changed
+
+    monkeypatch.setattr("regard.experiment.run.development_look", counted)
+    result = go(tmp_path / "run")
+    assert len(looks) == 4 and result.best in looks[:3]
+    assert result.model == ("average" if better else "best")
+    assert result.dev == (looks[3] if better else result.best)
+    words = "model: the average of the last 2 looks, dev exact 99.0%" if better else "model: the best look, dev exact "
+    assert any(line.startswith(words) for line in result.summary())
+    facts = load_run(tmp_path / "run").facts["results"]
+    assert (facts["model"], facts["dev"]) == (result.model, result.dev)
+    model, best, last = (read_tensors(tmp_path / "run" / f"{n}.safetensors")[0] for n in ("model", "best", "last"))
+    assert all(torch.equal(model[name], best[name]) for name in model) != better
+    state = read_tensors(tmp_path / "run" / "training.safetensors")[0]
+    assert all(torch.equal(last[name], state[f"last/{name}"]) for name in last)
+
+
+def test_the_saved_model_has_the_loss_that_is_reported(whole: Path) -> None:
+    run = load_run(whole)
+    pairs, _ = encode_pairs(run.examples("dev"), run.source_tokenizer, run.target_tokenizer)
+    forced = teacher_forced(run.model, [make_batch(pairs, range(len(pairs)))])
+    assert forced.loss == pytest.approx(run.facts["results"]["dev"]["loss"], rel=1e-5)
+
+
 def test_what_is_left_out_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"{i}\t{i}" for i in range(60)] + ["much too long\tshort", "\tnothing"]
     (tmp_path / "pairs.tsv").write_text("\n".join(lines) + "\n")
@@ -185,6 +232,70 @@ def test_a_finished_run_resumed_stays_as_it_is_and_can_be_extended(whole: Path, 
     assert (result.step, result.config.training.steps) == (16, 16)
     assert [line["step"] for line in read_metrics(out / "metrics.jsonl")] == list(range(1, 17))
     assert load_run(out).config.training.patience == 50
+
+
+@pytest.mark.parametrize("lost", [("last", "best"), ("last", "best", "model")])
+def test_a_run_that_lost_its_state_is_not_trained_over(whole: Path, tmp_path: Path, lost: tuple[str, ...]) -> None:
+    out = Path(shutil.copytree(whole, tmp_path / "run"))
+    for name in ("training", *lost):
+        (out / f"{name}.safetensors").unlink()
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    with pytest.raises(UserError) as caught:
+        go(out, resume=True)
+    missing = f"{out / 'training.safetensors'} is missing, and without it the run cannot go on; restore it, or train"
+    assert str(caught.value) == f"{missing} anew from {out / 'recipe.toml'}"
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_that_never_came_to_a_checkpoint_can_be_resumed_again_and_again(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    out = tmp_path / "run"
+    for resume in (False, True):  # the metrics of step 1 are there, and its state is not
+        with monkeypatch.context() as patch:
+            patch.setattr("regard.experiment.run.SAVE_SECONDS", 0)
+            at_step(monkeypatch, 1, lambda patch=patch: patch.setattr(os, "fsync", full))
+            with pytest.raises(UserError, match="the disk is full"):
+                go(out, resume=resume)
+    go(out, resume=True)
+    assert_same_run(whole, out)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": 10}, "training.steps = 10, but the run has reached 14 already; give more, or resume without it"),
+        ({"epochs": 0.25, "steps": 99}, "training.epochs = 0.25, but the run has reached "),
+        ({"minutes": 1e-9}, "training.minutes = 1e-09, but the run has reached "),
+    ],
+)
+def test_a_limit_already_passed_is_refused(whole: Path, tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    out = Path(shutil.copytree(whole, tmp_path / "run"))
+    before = (out / "recipe.toml").read_bytes()
+    with pytest.raises(UserError) as caught:
+        go(out, settle({"training": change}), resume=True)
+    assert message in str(caught.value)
+    assert (out / "recipe.toml").read_bytes() == before
+    assert_same_run(whole, out)
+
+
+def test_settings_are_written_only_when_the_state_came_back(whole: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(whole, tmp_path / "run"))
+    before = (out / "recipe.toml").read_bytes()
+    (out / "training.safetensors").write_bytes(b"damaged")
+    with pytest.raises(UserError, match=r"training\.safetensors is damaged"):
+        go(out, settle({"training": {"steps": 20}}), resume=True)
+    assert (out / "recipe.toml").read_bytes() == before
+
+
+def test_a_record_without_what_resuming_needs(whole: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(whole, tmp_path / "run"))
+    (out / "run.json").write_text('{"format": 1, "task": "translation"}')
+    with pytest.raises(UserError, match=r"run\.json is damaged: it has no 'fingerprint'"):
+        go(out, resume=True)
 
 
 @pytest.mark.parametrize(

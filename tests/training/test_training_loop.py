@@ -19,6 +19,7 @@ from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
 from regard.models.build import build_model
 from regard.runtime import prepare
+from regard.training.choice import choose
 from regard.training.loop import epoch_plan, judge, total_steps, train
 from regard.training.report import Report
 from regard.training.state import State, new_state, restore
@@ -165,7 +166,45 @@ def test_patience_counts_looks_without_progress_and_keeps_the_best() -> None:
     assert averaged is not None and len(state.recent) == 2
     for name in averaged:
         torch.testing.assert_close(averaged[name], (weights[12][name] + weights[14][name]) / 2)
-    assert all(torch.equal(value, averaged[name]) for name, value in state.chosen().items())
+
+
+@pytest.mark.parametrize(("measured", "kind"), [(0.5, "average"), (1.0, "best"), (1.5, "best")])
+def test_the_average_is_the_model_only_where_it_was_measured_to_be_better(measured: float, kind: str) -> None:
+    training = settings(steps=6, evaluate_every=2, average=2)
+    state = fresh(training)
+    losses = iter([3.0, 1.0, 2.0])
+    for _ in train(state, PAIRS, training, lambda: {"loss": next(losses)}):
+        pass
+    before = {name: tensor.clone() for name, tensor in state.tensors().items()}
+    averaged, seen = state.averaged(), []
+
+    def look() -> dict[str, float]:
+        seen.append(copy_weights(weights_of(state.model)))
+        return {"loss": measured}
+
+    choice = choose(state, training, look)
+    assert averaged is not None and state.best is not None and len(seen) == 1
+    assert all(torch.equal(seen[0][name], averaged[name]) for name in averaged)
+    assert (choice.kind, choice.dev) == (kind, {"loss": min(measured, 1.0)})
+    expected = averaged if kind == "average" else state.best
+    assert all(torch.equal(choice.weights[name], expected[name]) for name in expected)
+    texts = {"average": "the average of the last 2 looks, dev loss 0.500", "best": "the best look, dev loss 1.000"}
+    assert choice.text("loss") == texts[kind]
+    after = state.tensors()  # the last weights are in the model again
+    assert after.keys() == before.keys() and all(torch.equal(after[name], before[name]) for name in after)
+
+
+def test_without_an_average_nothing_is_measured_again() -> None:
+    def look() -> dict[str, float]:
+        raise AssertionError("not needed")
+
+    for average, kind in ((0, "best"), (1, "best")):
+        training = settings(steps=3, average=average)
+        state = fresh(training)
+        run(state, training)
+        assert choose(state, training, look).kind == kind
+    state = fresh(settings())
+    assert choose(state, settings(), look).kind == "last"
 
 
 def test_ties_are_broken_by_the_loss_until_all_is_right() -> None:
