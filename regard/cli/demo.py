@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,13 +38,14 @@ def demo(*, out: Path = Path("runs/dates")) -> int:
     _table(model, [(example.source, example.target) for example in examples[:SHOWN]])
     print(f"\nThe {len(examples)} test dates, none of which was seen in training:\n")
     print(render(model.evaluate(examples, SearchConfig(beams=1))))
-    source = examples[0].source
+    source = max((example.source for example in examples[:SHOWN]), key=len)
     result = model.translate(source)
     _attention(source, result, out / "attention.svg")
+    regard = "regard" if shutil.which("regard") else sys.argv[0]  # what a person can type here
     print("\nWhat to do next:")
-    print(f'  regard translate {out} "{source}"')
-    print(f'  regard look {out} "{source}" --out map.svg')
-    print("  regard train --data.pairs YOUR.tsv --model.preset transformer --out runs/mine")
+    print(f'  {regard} translate {out} "{source}"')
+    print(f'  {regard} look {out} "{source}" --out map.html')
+    print(f"  {regard} train --data.pairs YOUR.tsv --model.preset transformer --out runs/mine")
     return 0
 
 
