@@ -61,7 +61,7 @@ def compare(
     except KeyboardInterrupt:
         print("regard: stopped; the same command goes on from here", file=sys.stderr)
         return 130
-    page = write_report(f"{Path(recipe).stem}: {', '.join(names)}", measured, folder)
+    page = write_report(f"{Path(recipe).stem}: {len(names)} architectures, {seeds} seed(s) each", measured, folder)
     print((folder / "report.md").read_text(encoding="utf-8"))
     print(f"the page: {page}", file=sys.stderr)
     return 0
