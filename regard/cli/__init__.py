@@ -9,7 +9,6 @@ from io import TextIOWrapper
 
 from cyclopts import App, CycloptsError
 
-from regard.config.load import first_problem
 from regard.errors import UserError
 
 app = App(
@@ -44,6 +43,8 @@ def main(tokens: list[str] | None = None) -> int:
     except UserError as error:
         return _refuse(str(error))
     except CycloptsError as error:
+        from regard.config.load import first_problem  # here, for pydantic would double the time that --help takes
+
         argument = getattr(error, "argument", None)
         where = argument.name if argument is not None and argument.name != "*" else "command line"
         return _refuse(first_problem(error.__cause__, where) or " ".join(str(error).split()))
