@@ -4,8 +4,10 @@ Rules, those of fairseq and Vaswani 2017 in the main:
 - A step looks at the 2N most probable continuations of a sentence. Those that end in EOS and are among the first N
   are finished; the N best others live on.
 - score = log_prob / length^alpha, length counting EOS. It ranks finished hypotheses only: live ones have one length.
-- A sentence is done when it has N finished hypotheses, when no live one can still beat the worst that would be
-  returned (a log-probability only falls, so log_prob / limit^alpha bounds every continuation), or at its limit.
+- A sentence is done when it has N finished hypotheses of which the worst that would be returned scores no less than
+  the best live one does now; when no live one can still beat that one at all (a log-probability only falls, so
+  log_prob / limit^alpha bounds every continuation); or at its limit. N finished alone are not enough: where a model is
+  sure, N improbable early ends are found long before the right one.
 - At the limit, live hypotheses fill up what is missing to n_best, marked as unfinished and ranked behind.
 Therefore one beam is greedy search, and a beam as wide as the number of sequences is brute force; both are tested.
 """
@@ -123,9 +125,10 @@ def _advance(
 
 def _done(beams: Beams, config: SearchConfig) -> Tensor:
     """Which sentences need no further step: (B,)."""
-    bound = beams.total[:, 0] / beams.limit**config.length_penalty  # beams are sorted: the first is the best
-    hopeless = beams.best[:, -1] >= bound
-    return (beams.ended >= config.beams) | hopeless | (beams.limit <= beams.tokens.shape[-1])
+    length, best_live, worst_returned = beams.tokens.shape[-1], beams.total[:, 0], beams.best[:, -1]  # sorted beams
+    enough = (beams.ended >= config.beams) & (worst_returned >= best_live / length**config.length_penalty)
+    hopeless = worst_returned >= best_live / beams.limit**config.length_penalty
+    return enough | hopeless | (beams.limit <= length)
 
 
 def _collect(

@@ -63,7 +63,7 @@ def slow_beam(model, source, vocabulary, config):
 
     ids = torch.tensor([[*source, EOS]])
     live, finished = [(0.0, [])], []
-    while len(finished) < config.beams and live and len(live[0][1]) < config.max_tokens:
+    while live and len(live[0][1]) < config.max_tokens:
         grown = []
         for log_prob, tokens in live:
             logits = model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([[1, *tokens]]))[0, -1]
@@ -73,6 +73,8 @@ def slow_beam(model, source, vocabulary, config):
         finished += [entry for entry in grown[: config.beams] if entry[1][-1] == EOS]
         live = [entry for entry in grown if entry[1][-1] != EOS][: config.beams]
         returned = sorted(map(score, finished), reverse=True)[: config.n_best]
+        if len(finished) >= config.beams and score(live[0]) <= returned[-1]:
+            break
         if len(returned) == config.n_best and live[0][0] / config.max_tokens**config.length_penalty <= returned[-1]:
             break
     ranked = sorted(finished, key=score, reverse=True)
@@ -92,6 +94,22 @@ def test_the_fast_beam_is_the_slow_one(toy, beams, alpha):
             expected = slow_beam(model, source, 9, config)
             assert [one.tokens for one in found] == [tokens for tokens, _ in expected]
             assert [one.log_prob for one in found] == pytest.approx([log for _, log in expected], abs=1e-5)
+
+
+def test_improbable_early_ends_do_not_stop_a_search(toy):
+    """A sure model with few tokens: five early ends are found before the right one, which a greedy search finds."""
+    model = toy(6, seed=1, spread=0.0)
+    model.table.data[:, 3] = 9.0  # 3 is the right token at every place …
+    model.table.data[:, 2] = 4.0  # … and EOS the next most probable
+    prefix, ids = [], torch.tensor([[4, EOS]])
+    for _ in range(9):  # … until nine are written: then EOS is certain
+        prefix.append(3)
+        value = model.step(
+            torch.tensor([[1, *prefix]]), model.encode(ids, ids > 0), model.start(model.encode(ids, ids > 0))
+        )[1].value
+    model.table.data[value, 2] = 20.0
+    greedy, beam = (decode(model, [[4]], SearchConfig(beams=beams, max_tokens=20))[0][0] for beams in (1, 5))
+    assert len(greedy.tokens) == 9 and beam.tokens == greedy.tokens
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
