@@ -58,8 +58,8 @@ def run(setting: Setting) -> Finding:
     lines = [Line(name, curve, COLOURS[place]) for place, name in enumerate(MODELS) for curve in curves[name]]
     figure = Panel("exact match in %, a line a seed", lines, x=Axis("letters of the source"), y=Axis(low=0, high=102))
     return Finding(
-        experiment=f"Four models of one width learn to reverse words of 1 to {longest} letters for {steps:,} steps; exact "
-        "match on unseen words, by length.",
+        experiment=f"Four models of one width learn to reverse words of 1 to {longest} letters for {steps:,} steps; "
+        "exact match on unseen words, by length.",
         tables=(Table(("model", f"up to {longest // 3} letters, %", "the longest third, %"), tuple(rows)),),
         figures=(picture("", [figure]),),
         verdicts=tuple(verdicts),

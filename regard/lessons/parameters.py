@@ -28,8 +28,8 @@ def run(setting: Setting) -> Finding:
     ]
     panel = Panel("parameters by length", lines, x=Axis("length", log=True), y=Axis(log=True))
     return Finding(
-        experiment=f"One head of width {WIDTH} is applied to inputs of 1 to {LENGTHS[-1]:,} vectors, and its parameters "
-        "are counted; beside it a linear layer from all positions to all positions.",
+        experiment=f"One head of width {WIDTH} is applied to inputs of 1 to {LENGTHS[-1]:,} vectors, and its "
+        "parameters are counted; beside it a linear layer from all positions to all positions.",
         tables=(Table(("length", "W_q, W_k, W_v together", "one linear layer over all positions"), rows),),
         figures=(picture("", [panel]),),
         verdicts=(
