@@ -1,7 +1,7 @@
 """Recurrent cells and stacks of them over padded batches, one step or many.
 
-A cell's state is a tuple of (B, W) tensors whose first is the hidden state h. Inputs are projected for all steps at
-once, outside the loop; only what depends on the state stays in it.
+A cell's state is a tuple of (B, W) tensors whose first is the hidden state h. One step is written as in its paper; a
+whole sequence runs unrolled (regard.nn.unrolled), with the same result.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from regard.nn.dropout import dropout
 from regard.nn.layers import Layers
+from regard.nn.unrolled import GRURun, LSTMRun, VanillaRun
 
 CellState = tuple[Tensor, ...]
 
@@ -38,6 +40,23 @@ class Cell(nn.Module, ABC):
     def step(self, projected: Tensor, state: CellState) -> CellState:
         """One projected input (B, gates·W) and a state → the next state."""
 
+    @abstractmethod
+    def run(self, projected: Tensor, state: CellState) -> CellState:
+        """What `project` made of inputs (T, B, gates·W), and a state → those after each, every tensor (T, B, W)."""
+
+    def project(self, inputs: Tensor) -> Tensor:
+        """What the gates get of the inputs, with both biases (a GRU keeps the state's apart)."""
+        return F.linear(inputs, self.input_proj.weight, self.input_proj.bias + self.state_proj.bias)
+
+    def unroll(self, inputs: Tensor, state: CellState, constant: Tensor | float = 0.0) -> CellState:
+        """Inputs (B, T, D), a state → those after each, every tensor (B, T, W); `constant` is added to all gates."""
+        if inputs.shape[1] == 1:
+            return tuple(one[:, None] for one in self.step(self.input_proj(inputs[:, 0]) + constant, state))
+        projected = self.project(inputs.transpose(0, 1).contiguous())
+        if isinstance(constant, Tensor):
+            projected = projected + constant
+        return tuple(one.transpose(0, 1) for one in self.run(projected, state))
+
 
 class VanillaCell(Cell):
     """h' = tanh(W x + U h + b)  (Elman 1990)."""
@@ -46,6 +65,9 @@ class VanillaCell(Cell):
 
     def step(self, projected: Tensor, state: CellState) -> CellState:
         return (torch.tanh(projected + self.state_proj(state[0])),)
+
+    def run(self, projected: Tensor, state: CellState) -> CellState:
+        return (VanillaRun.apply(projected, self.state_proj.weight, *state),)
 
 
 class LSTMCell(Cell):
@@ -59,6 +81,9 @@ class LSTMCell(Cell):
         into, forget, candidate, out = (projected + self.state_proj(hidden)).chunk(4, dim=-1)
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(into) * torch.tanh(candidate)
         return torch.sigmoid(out) * torch.tanh(cell), cell
+
+    def run(self, projected: Tensor, state: CellState) -> CellState:
+        return LSTMRun.apply(projected, self.state_proj.weight, *state)
 
 
 class GRUCell(Cell):
@@ -74,6 +99,12 @@ class GRUCell(Cell):
         new = torch.tanh(new_x + torch.sigmoid(reset_x + reset_h) * new_h)
         return (new + update * (hidden - new),)
 
+    def project(self, inputs: Tensor) -> Tensor:
+        return self.input_proj(inputs)
+
+    def run(self, projected: Tensor, state: CellState) -> CellState:
+        return (GRURun.apply(projected, self.state_proj.weight, self.state_proj.bias, *state),)
+
 
 def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int) -> Cell:
     match kind:
@@ -85,24 +116,10 @@ def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int)
             return GRUCell(input_width, width)
 
 
-def run(cell: Cell, inputs: Tensor, state: CellState) -> list[CellState]:
-    """The states after each of the inputs (B, T, D)."""
-    states = []
-    for projected in cell.input_proj(inputs).unbind(1):
-        state = cell.step(projected, state)
-        states.append(state)
-    return states
-
-
-def hidden_of(states: list[CellState]) -> Tensor:
-    """Hidden states side by side: T × (B, W) → (B, T, W)."""
-    return torch.stack([state[0] for state in states], dim=1)
-
-
-def state_at(states: list[CellState], index: Tensor) -> CellState:
-    """The state of each row at its own step: index (B,)."""
+def state_at(states: CellState, index: Tensor) -> CellState:
+    """The state of each row at its own step: tensors (B, T, W), index (B,)."""
     rows = torch.arange(index.shape[0], device=index.device)
-    return tuple(torch.stack(pieces)[index, rows] for pieces in zip(*states, strict=True))
+    return tuple(one[rows, index] for one in states)
 
 
 def turn_around(values: Tensor, lengths: Tensor) -> Tensor:
@@ -125,14 +142,21 @@ class Stack(nn.Module):
         return tuple(cell.zero(like) for cell in self.layers)
 
     def forward(
-        self, inputs: Tensor, states: tuple[CellState, ...], lengths: Tensor | None = None
+        self,
+        inputs: Tensor,
+        before: tuple[CellState, ...],
+        lengths: Tensor | None = None,
+        constant: Tensor | float = 0.0,
     ) -> tuple[Tensor, tuple[CellState, ...]]:
-        """(B, T, D) → hidden states (B, T, W) and the state of each layer behind the last real input."""
+        """(B, T, D) → hidden states (B, T, W) and the state of each layer behind the last real input.
+
+        `constant` (B, gates·W) enters every step of the first layer.
+        """
         after = []
-        for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
+        for layer, (cell, state) in enumerate(zip(self.layers, before, strict=True)):
             if layer:
                 inputs = dropout(inputs, self.dropout, self.training)
-            steps = run(cell, inputs, state)
-            inputs = hidden_of(steps)
-            after.append(steps[-1] if lengths is None else state_at(steps, lengths - 1))
+            states = cell.unroll(inputs, state, 0.0 if layer else constant)
+            inputs = states[0]
+            after.append(tuple(one[:, -1] for one in states) if lengths is None else state_at(states, lengths - 1))
         return inputs, tuple(after)
