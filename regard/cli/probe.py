@@ -14,6 +14,7 @@ from regard.errors import UserError
 
 if TYPE_CHECKING:
     from regard.analysis.trace import Trace
+    from regard.data.corpus import Example
     from regard.pipeline import Pipeline
 
 
@@ -55,13 +56,14 @@ def probe(
     model = load(run)
     untrained = model.untrained(seed)
     if tags is not None:
+        from regard.data.corpus import Example
         from regard.data.tagged import read_tagged
 
         tagged = read_tagged(tags, column)[:sentences]
-        pairs = [(one.text, result.text) for one, result in zip(tagged, _outputs(model, tagged), strict=True)]
+        pairs = [Example(one.text, result.text) for one, result in zip(tagged, _outputs(model, tagged), strict=True)]
         report = probe_tags(*_traces(model, untrained, pairs), tagged, seed)
     else:
-        pairs = [(example.source, example.target) for example in model.run.examples("dev")[:sentences]]
+        pairs = model.run.examples("dev")[:sentences]
         if len(pairs) < 10:
             raise UserError(f"{run} holds {len(pairs)} development examples; a probe needs 10 at least")
         report = probe_positions(*_traces(model, untrained, pairs), seed)
@@ -77,13 +79,6 @@ def _outputs(model: Pipeline, tagged: list):
     return model.translate_all([one.text for one in tagged], model.search_with(beams=1, n_best=1))
 
 
-def _traces(model: Pipeline, untrained: Pipeline, pairs: list[tuple[str, str]]) -> tuple[list[Trace], list[Trace]]:
+def _traces(model: Pipeline, untrained: Pipeline, pairs: list[Example]) -> tuple[list[Trace], list[Trace]]:
     with progress_bar("tracing", 2 * len(pairs)) as progress:
-        both = []
-        for each in (model, untrained):
-            traces = []
-            for source, target in pairs:
-                traces.append(each.look(source, target))
-                progress(1)
-            both.append(traces)
-    return both[0], both[1]
+        return model.look_all(pairs, progress), untrained.look_all(pairs, progress)

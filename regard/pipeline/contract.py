@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self, overload
 
-from regard.analysis.trace import Trace
+from regard.analysis.trace import Dictation, Trace, trace, traces
 from regard.checkpoint import Run
 from regard.config import SearchConfig, settle
 from regard.data.batches import encode_pairs, make_batch, plan
@@ -54,8 +54,16 @@ class Pipeline(ABC):
         """One result a text, in order; an empty text has an empty result."""
 
     @abstractmethod
+    def dictation(self, text: str, target: str) -> Dictation:
+        """`text` as the model reads it, and `target` as it is told to write it."""
+
     def look(self, text: str, target: str) -> Trace:
         """The trace of the model reading `text` and being told to write `target`."""
+        return trace(self.model, self.dictation(text, target))
+
+    def look_all(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Trace]:
+        """The trace of each example, as `look` gives it, many in one pass."""
+        return traces(self.model, [self.dictation(one.source, one.target) for one in examples], progress)
 
     @abstractmethod
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:

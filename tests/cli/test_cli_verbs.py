@@ -109,6 +109,25 @@ def test_evaluate(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert status == 0 and "2 sentences" in out
 
 
+def test_evaluate_alignments(
+    translator_run: Path, tiny_run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("source", "a b\nc\n"), ("reference", "a b\nc\n"), ("gold", "0-0 1-1\n0-0\n")):
+        (tmp_path / name).write_text(text)
+    files = ("--source", tmp_path / "source", "--reference", tmp_path / "reference")
+    status, out, _ = said(capsys, "evaluate", translator_run, *files, "--alignments", tmp_path / "gold", "--json")
+    report = json.loads(out)
+    assert status == 0 and report["links"] == 3 and report["diagonal"] == 0
+    assert report["best_head"].startswith("decoder.layers.0.cross_attention.")
+    status, _, err = said(capsys, "evaluate", translator_run, "--alignments", tmp_path / "gold")
+    assert status == 2 and "2 lines for 20 sentences" in err
+    status, _, err = said(capsys, "evaluate", translator_run, "--alignments", "corpus")
+    assert status == 2 and "only dates has true alignments" in err
+    dates = tiny_run(tmp_path / "dates", "lstm-dot", {"corpus": "dates"}, training={"steps": 2})
+    status, out, _ = said(capsys, "evaluate", dates, "--alignments", "corpus")
+    assert status == 0 and "decoder.attention" in out and "by place alone" in out
+
+
 def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys, "look", translator_run, "a b", "--out", tmp_path / "map.svg")
     assert status == 0 and "decoder.layers.0.cross_attention" in out and "█" in out
