@@ -162,6 +162,18 @@ def test_probe(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert status == 0 and report["classes"] == 2 and report["rows"][0]["layer"] == "encoder.layers.0"
 
 
+def test_probe_heads_and_roles(translator_run: Path, language_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "probe", translator_run, "--heads", "--json")
+    report = json.loads(out)
+    assert status == 0 and report["sentences"] == 20 and len(report["rows"]) == 9
+    status, out, _ = said(capsys, "probe", translator_run, "--roles")
+    assert status == 0 and "by chance" in out and "decoder.layers.0.cross_attention" in out
+    assert said(capsys, "probe", translator_run, "--roles", "--heads")[0] == 2
+    for question in ("--roles", "--heads"):
+        status, out, err = said(capsys, "probe", language_run, question)
+        assert status == 2 and not out and "no attention" in err
+
+
 def test_describe(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The exercise of the lectures: width 10, one head, 300 parameters in W_q, W_k and W_v, whatever the length."""
     status, out, _ = said(capsys, "describe", "transformer", "--model.width", 10, "--model.heads", 1, "--json")
