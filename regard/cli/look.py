@@ -61,6 +61,8 @@ def look(
         raise UserError(f"--all draws every map and --attention {attention} one of them; give one of the two")
     model = load(run)
     if without:
+        if all or tree or out is not None or attention is not None or target is not None:
+            raise UserError("--without compares two outputs and draws nothing; give it alone")
         return _ablate(model, text, without, search)
     if tree:
         return _follow(model, text, search, out)

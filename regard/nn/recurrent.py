@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from regard.nn.dropout import dropout
 from regard.nn.layers import Layers
+from regard.nn.taps import Tap
 
 CellState = tuple[Tensor, ...]
 
@@ -85,13 +86,20 @@ def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int)
             return GRUCell(input_width, width)
 
 
-def run(cell: Cell, inputs: Tensor, state: CellState) -> list[CellState]:
-    """The states after each of the inputs (B, T, D)."""
+def run(cell: Cell, inputs: Tensor, state: CellState, tap: Tap | None = None) -> list[CellState]:
+    """The states after each of the inputs (B, T, D); what a tap puts in their place is what the next step sees."""
     states = []
     for projected in cell.input_proj(inputs).unbind(1):
         state = cell.step(projected, state)
+        if tap is not None:
+            state = show(tap, state)
         states.append(state)
     return states
+
+
+def show(tap: Tap, state: CellState) -> CellState:
+    """Lets a tap see the hidden state of one step, and replace it."""
+    return tap(state[0][:, None])[:, 0], *state[1:]
 
 
 def hidden_of(states: list[CellState]) -> Tensor:
@@ -125,14 +133,17 @@ class Stack(nn.Module):
         return tuple(cell.zero(like) for cell in self.layers)
 
     def forward(
-        self, inputs: Tensor, states: tuple[CellState, ...], lengths: Tensor | None = None
+        self, inputs: Tensor, states: tuple[CellState, ...], lengths: Tensor | None = None, tap: Tap | None = None
     ) -> tuple[Tensor, tuple[CellState, ...]]:
-        """(B, T, D) → hidden states (B, T, W) and the state of each layer behind the last real input."""
+        """(B, T, D) → hidden states (B, T, W) and the state of each layer behind the last real input.
+
+        A tap sees the hidden state of the top layer, step by step.
+        """
         after = []
         for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
             if layer:
                 inputs = dropout(inputs, self.dropout, self.training)
-            steps = run(cell, inputs, state)
+            steps = run(cell, inputs, state, tap if layer == len(self.layers) - 1 else None)
             inputs = hidden_of(steps)
             after.append(steps[-1] if lengths is None else state_at(steps, lengths - 1))
         return inputs, tuple(after)
