@@ -20,7 +20,7 @@ from regard.nn.dropout import dropout
 from regard.nn.embedding import Embedding, Output
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask
-from regard.nn.recurrent import CellState, LSTMCell, Stack, make_cell, turn_around
+from regard.nn.recurrent import CellState, LSTMCell, Stack, make_cell, show, turn_around
 from regard.nn.taps import Tap, watched
 
 CellKind = Literal["rnn", "lstm", "gru"]
@@ -38,17 +38,19 @@ class DirectedLayer(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) → states (B, S, W), and the last state of each direction side by side (B, W)."""
-        outputs, ends = [], []
-        last = (lengths - 1)[:, None, None]
+        outputs = []
         if self.forwards is not None:
-            hidden = self.forwards.unroll(inputs, self.forwards.zero(inputs))[0]
-            outputs.append(hidden)
-            ends.append(hidden.gather(1, last.expand(-1, 1, hidden.shape[2])).squeeze(1))
+            outputs.append(self.forwards.unroll(inputs, self.forwards.zero(inputs))[0])
         if self.backwards is not None:
             turned = self.backwards.unroll(turn_around(inputs, lengths), self.backwards.zero(inputs))[0]
             outputs.append(turn_around(turned, lengths))
-            ends.append(turned.gather(1, last.expand(-1, 1, turned.shape[2])).squeeze(1))
-        return self.states(torch.cat(outputs, dim=-1)), torch.cat(ends, dim=-1)
+        states = self.states(torch.cat(outputs, dim=-1))
+        ends, rows = [], torch.arange(states.shape[0], device=states.device)
+        if self.forwards is not None:
+            ends.append(states[rows, lengths - 1, : self.forwards.width])
+        if self.backwards is not None:
+            ends.append(states[:, 0, -self.backwards.width :])  # it reads towards the first token
+        return states, torch.cat(ends, dim=-1)
 
 
 class RecurrentEncoder(Encoder):
@@ -134,11 +136,11 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         elif self.every_step:
             context = memory.summary[:, None].expand(-1, tokens.shape[1], -1)
             assert self.context_proj is not None
-            hidden, layers = self.stack(embedded, state.layers, constant=self.context_proj(memory.summary))
+            constant = self.context_proj(memory.summary)
+            hidden, layers = self.stack(embedded, state.layers, None, self.states.if_watched(), constant)
         else:
-            hidden, layers = self.stack(embedded, state.layers)
+            hidden, layers = self.stack(embedded, state.layers, tap=self.states.if_watched())
             context = None
-        hidden = self.states(hidden)
         seen = (hidden, embedded) if context is None else (hidden, embedded, context)
         readout = torch.tanh(self.readout_proj(torch.cat(seen, dim=-1)))
         return dropout(readout, self.dropout, self.training), RecurrentState(layers, state.keys, state.values)
@@ -184,7 +186,8 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         for cell, state in zip(above, layers[1:], strict=True):
             below = dropout(after[-1][0], self.dropout, self.training)
             after.append(cell.step(cell.input_proj(below), state))
-        return tuple(after)
+        tap = self.states.if_watched()
+        return tuple(after) if tap is None else (*after[:-1], show(tap, after[-1]))
 
 
 class RecurrentReader(Reader[RecurrentState]):
@@ -203,10 +206,10 @@ class RecurrentReader(Reader[RecurrentState]):
 
     def read(self, source: Tensor, mask: Tensor) -> Memory:
         embedded = self.embedding(source)
-        states, layers = self.stack(embedded, self.stack.zero(embedded), mask.sum(1))
+        states, layers = self.stack(embedded, self.stack.zero(embedded), mask.sum(1), self.states.if_watched())
         return Memory(states, mask, last_real(states, mask), RecurrentState(layers))
 
     def advance(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        hidden, layers = self.stack(self.embedding(tokens), state.layers)
-        readout = torch.tanh(self.readout_proj(self.states(hidden)))
+        hidden, layers = self.stack(self.embedding(tokens), state.layers, tap=self.states.if_watched())
+        readout = torch.tanh(self.readout_proj(hidden))
         return dropout(readout, self.dropout, self.training), RecurrentState(layers)

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from regard.nn.dropout import dropout
 from regard.nn.layers import Layers
+from regard.nn.taps import Tap
 from regard.nn.unrolled import GRURun, LSTMRun, VanillaRun
 
 CellState = tuple[Tensor, ...]
@@ -48,14 +49,24 @@ class Cell(nn.Module, ABC):
         """What the gates get of the inputs, with both biases (a GRU keeps the state's apart)."""
         return F.linear(inputs, self.input_proj.weight, self.input_proj.bias + self.state_proj.bias)
 
-    def unroll(self, inputs: Tensor, state: CellState, constant: Tensor | float = 0.0) -> CellState:
-        """Inputs (B, T, D), a state → those after each, every tensor (B, T, W); `constant` is added to all gates."""
-        if inputs.shape[1] == 1:
-            return tuple(one[:, None] for one in self.step(self.input_proj(inputs[:, 0]) + constant, state))
-        projected = self.project(inputs.transpose(0, 1).contiguous())
-        if isinstance(constant, Tensor):
-            projected = projected + constant
-        return tuple(one.transpose(0, 1) for one in self.run(projected, state))
+    def unroll(
+        self, inputs: Tensor, state: CellState, constant: Tensor | float = 0.0, tap: Tap | None = None
+    ) -> CellState:
+        """Inputs (B, T, D), a state → those after each, every tensor (B, T, W); `constant` is added to all gates.
+
+        Where a tap is given, what it puts in the place of a hidden state is what the next step sees.
+        """
+        if tap is None and inputs.shape[1] > 1:
+            projected = self.project(inputs.transpose(0, 1).contiguous())
+            if isinstance(constant, Tensor):
+                projected = projected + constant
+            return tuple(one.transpose(0, 1) for one in self.run(projected, state))
+        states = []
+        for projected in self.input_proj(inputs).unbind(1):
+            state = self.step(projected + constant, state)
+            state = state if tap is None else show(tap, state)
+            states.append(state)
+        return tuple(torch.stack(pieces, dim=1) for pieces in zip(*states, strict=True))
 
 
 class VanillaCell(Cell):
@@ -116,6 +127,11 @@ def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int)
             return GRUCell(input_width, width)
 
 
+def show(tap: Tap, state: CellState) -> CellState:
+    """Lets a tap see the hidden state of one step, and replace it."""
+    return tap(state[0][:, None])[:, 0], *state[1:]
+
+
 def state_at(states: CellState, index: Tensor) -> CellState:
     """The state of each row at its own step: tensors (B, T, W), index (B,)."""
     rows = torch.arange(index.shape[0], device=index.device)
@@ -146,17 +162,20 @@ class Stack(nn.Module):
         inputs: Tensor,
         before: tuple[CellState, ...],
         lengths: Tensor | None = None,
+        tap: Tap | None = None,
         constant: Tensor | float = 0.0,
     ) -> tuple[Tensor, tuple[CellState, ...]]:
         """(B, T, D) → hidden states (B, T, W) and the state of each layer behind the last real input.
 
-        `constant` (B, gates·W) enters every step of the first layer.
+        A tap sees the hidden state of the top layer, step by step; `constant` (B, gates·W) enters every step of the
+        first layer.
         """
         after = []
         for layer, (cell, state) in enumerate(zip(self.layers, before, strict=True)):
             if layer:
                 inputs = dropout(inputs, self.dropout, self.training)
-            states = cell.unroll(inputs, state, 0.0 if layer else constant)
+            top = layer == len(self.layers) - 1
+            states = cell.unroll(inputs, state, 0.0 if layer else constant, tap if top else None)
             inputs = states[0]
             after.append(tuple(one[:, -1] for one in states) if lengths is None else state_at(states, lengths - 1))
         return inputs, tuple(after)
