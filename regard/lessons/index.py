@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from regard.config.load import near
 from regard.errors import UserError
-from regard.lessons import bottleneck, parameters
+from regard.lessons import bottleneck, mask, parameters, scaling
 from regard.lessons.contract import Lesson
 
 LESSONS: tuple[Lesson, ...] = (
     bottleneck.LESSON,
+    scaling.LESSON,
+    mask.LESSON,
     parameters.LESSON,
 )
 

@@ -30,8 +30,8 @@ Progress = Callable[[str, int, int], None]  # what, done, of how many
 class Trials:
     """Runs jobs in `workers` processes of one thread each; with one worker in this process, without any other.
 
-    Answers do not depend on the number of workers: each job has one thread and its own seed. When the block is left by an
-    error or Ctrl-C, the processes are ended at once, and what they had written is removed.
+    Answers do not depend on the number of workers: each job has one thread and its own seed. When the block is left by
+    an error or Ctrl-C, the processes are ended at once, and what they had written is removed.
     """
 
     workers: int = 2
