@@ -102,9 +102,9 @@ def run(setting: Setting) -> Finding:
     )
     return Finding(
         experiment=f"{sets * KEYS:,} random normal queries of width d, each over {KEYS} random normal keys ({KEYS} "
-        f"queries share a set of keys): the entropy of the weights in nats (at most log {KEYS} = {math.log(KEYS):.2f}), "
-        "and the Frobenius norm of ∂weights/∂scores, which every gradient passes on its way to queries and keys. Theory "
-        "for q·k at large d: the two best keys decide.",
+        f"queries share a set of keys): the entropy of the weights in nats (at most log {KEYS} = {math.log(KEYS):.2f}) "
+        "and the Frobenius norm of ∂weights/∂scores, which every gradient passes on its way to queries and keys. "
+        "Theory for q·k at large d: the two best keys decide.",
         tables=(
             Table(
                 ("d", *(f"{what}, {score}" for what in ("mean entropy", "median gradient") for score in SCORES)), rows
