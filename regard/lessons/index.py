@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from regard.config.load import near
 from regard.errors import UserError
-from regard.lessons import bottleneck, mask, parameters, scaling, teacher_forcing, three_ways
+from regard.lessons import bottleneck, gradients, mask, parameters, scaling, teacher_forcing, three_ways
 from regard.lessons.contract import Lesson
 
 LESSONS: tuple[Lesson, ...] = (
@@ -14,6 +14,7 @@ LESSONS: tuple[Lesson, ...] = (
     three_ways.LESSON,
     teacher_forcing.LESSON,
     parameters.LESSON,
+    gradients.LESSON,
 )
 
 
