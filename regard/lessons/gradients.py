@@ -94,9 +94,10 @@ def run(setting: Setting) -> Finding:
     directions = setting.pick(tiny=1, quick=4, full=16)
     found: dict[str, list[Errors]] = {}
     for seed in setting.seeds:
-        for brick in bricks(seed):
+        wall = bricks(seed)
+        for place, brick in enumerate(wall):
+            setting.trials.progress(f"gradients, seed {seed}", place, len(wall))
             found.setdefault(brick.name, []).append(errors(brick, seed, directions))
-            setting.trials.progress(f"gradients, seed {seed}", len(found), len(found))
     wrong = [errors(wrong_brick(seed), seed, directions) for seed in setting.seeds]
     worst = {formula: max(best(one[formula])[0] for each in found.values() for one in each) for formula in FORMULAS}
 
