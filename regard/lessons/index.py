@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from regard.config.load import near
 from regard.errors import UserError
-from regard.lessons import bottleneck, parameters
+from regard.lessons import bottleneck, gradients, mask, parameters, scaling, teacher_forcing, three_ways
 from regard.lessons.contract import Lesson
 
 LESSONS: tuple[Lesson, ...] = (
     bottleneck.LESSON,
+    scaling.LESSON,
+    mask.LESSON,
+    three_ways.LESSON,
+    teacher_forcing.LESSON,
     parameters.LESSON,
+    gradients.LESSON,
 )
 
 
