@@ -36,8 +36,12 @@ class Bigram(Model):
     def start(self, memory: Memory) -> State:
         return State()
 
-    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+    def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         return self.drop(self.table(tokens)) + memory.summary.unsqueeze(1), state
+
+    @property
+    def output_layer(self) -> nn.Identity:
+        return nn.Identity()
 
 
 def batch_of(pairs: list[tuple[list[int], list[int]]]) -> Batch:
