@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from regard.config import RunConfig, read_recipe, recipe_text, settle
 from regard.config.tree import PICTURE_ENCODERS
 from regard.data.corpus import Example, Task
+from regard.data.embedded.scene import is_scene
 from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
@@ -58,8 +59,13 @@ class Run:
     facts: dict[str, Any]  # run.json
 
     def examples(self, split: Literal["dev", "test"]) -> list[Example]:
-        """The development or test examples that were stored with the run."""
-        return read_examples(self.path, split)
+        """The development or test examples that were stored with the run; names of pictures lead into it."""
+        found = read_examples(self.path, split)
+        if not isinstance(self.source_tokenizer, Pictures):
+            return found
+        return [
+            one if is_scene(one.source) else Example(f"{self.path / 'data' / one.source}", one.target) for one in found
+        ]
 
 
 # --- the whole run ---------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from regard.analysis.maps import AttentionMap
 from regard.analysis.page import page
+from regard.data.pictures import Picture
+from regard.decoding.decode import device_of, pad_sources
 from regard.errors import UserError
 from regard.files import write_text
 from regard.models.seq2seq import Model
@@ -64,14 +66,15 @@ def _text(tokens: tuple[str, ...]) -> str:
 
 def trace(
     model: Model,
-    source: list[int],
+    source: list[int] | Picture,
     target_in: list[int],
     source_tokens: tuple[str, ...],
     input_tokens: tuple[str, ...],
     output_tokens: tuple[str, ...],
 ) -> Trace:
-    """One teacher-forced pass with all taps open; what search saw step by step is the same."""
+    """One teacher-forced pass with all taps open; what search saw step by step is the same. Ids end with EOS."""
+    whole = source if isinstance(source, Picture) else source[:-1]
     with torch.inference_mode(), watching(model) as watch:
-        ids = torch.tensor([source])
-        model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([target_in]))
+        ids, mask = pad_sources([whole], device_of(model))
+        model(ids, mask, torch.tensor([target_in]))
     return Trace(watch.tensors(), source_tokens, input_tokens, output_tokens)

@@ -46,7 +46,9 @@ def _check_model(model: ModelConfig) -> None:
             "model.encoder = 'none' needs model.decoder = 'rnn' or 'transformer'; convolution has an encoder"
         )
     if model.image_size % CELL:
-        raise UserError(f"model.image_size = {model.image_size} is no multiple of {CELL}, the side of a cell; make it one")
+        raise UserError(
+            f"model.image_size = {model.image_size} is no multiple of {CELL}, the side of a cell; make it one"
+        )
     encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
     if model.encoder == "grid" and encoder_width % 4:
         raise UserError(f"model.encoder_width = {encoder_width} cannot be halved twice; make it a multiple of 4")

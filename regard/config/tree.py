@@ -35,7 +35,7 @@ class DataConfig(Section):
     target: str | None = None
     """the parallel file with one target a line"""
     pairs: str | None = None
-    """a .tsv (source TAB target) or .jsonl ({"source": …, "target": …}) file, .gz allowed; of pictures also COCO, Flickr8k"""
+    """a .tsv (source TAB target) or .jsonl ({"source": …, "target": …}) file, .gz allowed; or COCO's or Flickr8k's"""
     dev_source: str | None = None
     """development sources; without them some pairs are held out"""
     dev_target: str | None = None

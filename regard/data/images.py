@@ -6,6 +6,7 @@ visible; what is left of the square, and what is transparent, becomes white.
 
 from __future__ import annotations
 
+import io
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.errors import UserError
+from regard.files import write_bytes
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 MOST_PIXELS = 64_000_000  # an image of more is refused before it is unpacked: it may be a decompression bomb
@@ -53,6 +55,19 @@ def read_image(path: str | Path, side: int) -> np.ndarray | Unreadable:
         return Unreadable(f"more than {MOST_PIXELS:,} pixels; make it smaller")
     except (OSError, SyntaxError, ValueError, EOFError, MemoryError) as error:  # what Pillow raises for damaged files
         return Unreadable(f"damaged, or no image after all ({error}); restore it or leave it out")
+
+
+def write_png(path: Path, pixels: np.ndarray) -> None:
+    """Pixels (H, W, 3) as a file."""
+    write_bytes(path, png(pixels))
+
+
+def png(pixels: np.ndarray) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, format="png")
+    return file.getvalue()
 
 
 def _on_white(image):

@@ -64,11 +64,14 @@ class Pictures:
         words = {split_reference(reference)[1] for reference in references if not is_scene(reference)} - {""}
         return cls(image_size, folder, sorted(words))
 
+    def in_folder(self, folder: Path) -> Pictures:
+        """The same reader for pictures elsewhere."""
+        return Pictures(self.image_size, folder, self.words)
+
     def encode(self, reference: str) -> Picture:
         pixels, word = self.view(reference, self.image_size), self.word(reference)
-        for found in (pixels, word):
-            if isinstance(found, Unreadable):
-                raise UserError(f"{split_reference(reference)[0]}: {found.why}")
+        if isinstance(pixels, Unreadable) or isinstance(word, Unreadable):
+            raise UserError(f"{split_reference(reference)[0]}: {_why(pixels, word)}")
         return Picture(pixels, word)
 
     def encode_batch(self, references: Sequence[str]) -> list[Picture]:
@@ -160,10 +163,14 @@ def hang(reader: Pictures, references: Sequence[str]) -> tuple[Gallery, dict[int
                 count += 1
         place, word = places[name], reader.word(reference)
         if isinstance(place, Unreadable) or isinstance(word, Unreadable):
-            unreadable[row] = place.why if isinstance(place, Unreadable) else word.why
+            unreadable[row] = _why(place, word)
         else:
             shown[row], words[row] = place, word
     return Gallery(pixels[:count], shown, words), unreadable
+
+
+def _why(*found: object) -> str:
+    return next(one.why for one in found if isinstance(one, Unreadable))
 
 
 def picture_rows(pictures: Sequence[Picture]) -> tuple[np.ndarray, np.ndarray]:

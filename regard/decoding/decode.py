@@ -69,8 +69,8 @@ def decode(
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
 
-    sources: ids without EOS, or pictures. prefixes: target ids that each output must begin with (and that are not returned); a
-    language model continues them. An empty source is a source like any other.
+    sources: ids without EOS, or pictures. prefixes: target ids that each output must begin with (and that are not
+    returned); a language model continues them. An empty source is a source like any other.
     """
     prefixes = prefixes if prefixes is not None else [()] * len(sources)
     assert len(prefixes) == len(sources), "one prefix for each source"

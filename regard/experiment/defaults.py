@@ -94,9 +94,7 @@ def _tokenizer(config: RunConfig, suggested: TokenizerConfig, measure: Measure) 
     shared = next((s for s in (given.shared, suggested.shared) if s is not None), measure.overlap > 0.8)
     if config.model.encoder == "none":
         shared = True
-    elif config.model.encoder in PICTURE_ENCODERS:
-        shared = False
-    elif config.model.decoder == "none":
+    elif config.model.encoder in PICTURE_ENCODERS or config.model.decoder == "none":
         shared = False
     return TokenizerConfig(kind=kind, size=size, shared=shared)
 

@@ -46,9 +46,7 @@ def begin(config: RunConfig) -> Material:
     return gather(config, corpus, _train_tokenizers(config, corpus))
 
 
-def gather(
-    config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels]
-) -> Material:
+def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels]) -> Material:
     """The same from complete settings and trained tokenizers."""
     source, target = tokenizers
     model = build_model(config.model, source.size, target.size, source is target, config.training.seed)

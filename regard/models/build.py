@@ -158,9 +158,9 @@ def _initialise(model: nn.Module) -> None:
     """Glorot for matrices, zero for biases, He for convolutions
     over pictures, orthogonal recurrence, open forget gates; tables draw their own."""
     for name, module in model.named_modules():
-        if isinstance(module, nn.Conv2d):
-            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+        if isinstance(module, nn.Conv2d) and module.bias is not None:
             nn.init.zeros_(module.bias)
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
         if isinstance(module, nn.Linear):
             if name.endswith("state_proj"):
                 for gate in module.weight.data.split(module.in_features):

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Literal
 
 from regard.checkpoint import load_run
+from regard.pipeline.captioner import Captioner
 from regard.pipeline.classifier import Classifier
 from regard.pipeline.contract import Pipeline
 from regard.pipeline.result import Result
 from regard.pipeline.writers import Continuer, Translator
 from regard.runtime import prepare
 
-__all__ = ["Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
+__all__ = ["Captioner", "Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
 
 
 def load(path: str | Path, threads: int | None = None, weights: Literal["model", "last", "best"] = "model") -> Pipeline:
-    """A run directory as a Translator, a Continuer or a Classifier. Loading runs no code of the run's."""
+    """A run directory as a Translator, a Continuer, a Classifier or a Captioner. Loading runs no code of the run's."""
     prepare(threads)
     run = load_run(path, weights)
     match run.task:
@@ -26,3 +27,5 @@ def load(path: str | Path, threads: int | None = None, weights: Literal["model",
             return Continuer(run)
         case "classification":
             return Classifier(run)
+        case "captioning":
+            return Captioner(run)

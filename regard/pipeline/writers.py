@@ -7,8 +7,10 @@ from abc import ABC, abstractmethod
 from regard.analysis.trace import Trace, trace
 from regard.config import SearchConfig
 from regard.data.corpus import Example
+from regard.data.pictures import Picture
 from regard.data.tokenizer import BOS, EOS, Tokenizer
 from regard.decoding import Hypothesis, TooLong, decode
+from regard.decoding.decode import Source
 from regard.decoding.tree import BeamTree, beam_tree
 from regard.errors import UserError
 from regard.evaluation import Report, bleu_tokenizer, evaluate_language, evaluate_translation
@@ -26,14 +28,14 @@ class Writer(Pipeline, ABC):
         assert isinstance(self.run.target_tokenizer, Tokenizer)
         return self.run.target_tokenizer
 
-    def result(self, given: list[int], found: list[Hypothesis] | TooLong) -> Result:
-        """`given`: the ids that were read, a source or a beginning."""
+    def result(self, given: Source, found: list[Hypothesis] | TooLong) -> Result:
+        """`given`: what was read, a source or a beginning."""
         if isinstance(found, TooLong):
             return no_result(found)
         each = tuple(self._one(given, hypothesis) for hypothesis in found)
         return each[0] if len(each) == 1 else self._one(given, found[0], each)
 
-    def _one(self, given: list[int], hypothesis: Hypothesis, alternatives: tuple[Result, ...] = ()) -> Result:
+    def _one(self, given: Source, hypothesis: Hypothesis, alternatives: tuple[Result, ...] = ()) -> Result:
         ids = list(hypothesis.tokens)
         return Result(
             text=self.target_tokenizer.decode(ids),
@@ -46,12 +48,12 @@ class Writer(Pipeline, ABC):
         )
 
     @abstractmethod
-    def trace_ids(self, given: list[int], written: list[int], finished: bool) -> Trace:
+    def trace_ids(self, given: Source, written: list[int], finished: bool) -> Trace:
         """The trace of reading `given` and writing `written`, and its end where it was reached."""
 
 
-class Translator(Writer):
-    """Source text to target text."""
+class SourceWriter(Writer, ABC):
+    """Reads a source first: a text, or a picture."""
 
     def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
         present = [row for row, text in enumerate(texts) if text.strip()]
@@ -66,10 +68,23 @@ class Translator(Writer):
         return self.trace_ids(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
 
     def beam_tree(self, text: str, search: SearchConfig) -> BeamTree:
-        """Every hypothesis that the search for this text kept, step by step."""
+        """Every hypothesis that the search for this source kept, step by step."""
         source = self.source_tokenizer.encode(text)
         self.check_fits(source, [])
         return beam_tree(self.model, source, search)
+
+    def trace_ids(self, given: Source, written: list[int], finished: bool) -> Trace:
+        """Rows of the cross-attention are what was written: each token with what was looked at to write it."""
+        self.check_fits(given, written if finished else written[:-1])
+        target_in = [BOS, *written] if finished else [BOS, *written[:-1]]
+        target_out = [*written, EOS] if finished else written
+        read, tokens = self.reading(given)
+        outputs = self.target_tokenizer.tokens
+        return trace(self.model, read, target_in, tokens, tuple(outputs(target_in)), tuple(outputs(target_out)))
+
+
+class Translator(SourceWriter):
+    """Source text to target text."""
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         sources = [example.source for example in examples]
@@ -86,20 +101,6 @@ class Translator(Writer):
             tokenize=bleu_tokenizer([example.target for example in examples]),
         )
 
-    def trace_ids(self, given: list[int], written: list[int], finished: bool) -> Trace:
-        """Rows of the cross-attention are what was written: each token with what was looked at to write it."""
-        self.check_fits(given, written if finished else written[:-1])
-        target_in = [BOS, *written] if finished else [BOS, *written[:-1]]
-        target_out = [*written, EOS] if finished else written
-        return trace(
-            self.model,
-            [*given, EOS],
-            target_in,
-            tuple(self.source_tokenizer.tokens([*given, EOS])),
-            tuple(self.target_tokenizer.tokens(target_in)),
-            tuple(self.target_tokenizer.tokens(target_out)),
-        )
-
 
 class Continuer(Writer):
     """A language model: goes on from the text it is given."""
@@ -107,7 +108,7 @@ class Continuer(Writer):
     def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
         search = search.model_copy(update={"max_tokens": search.max_tokens or CONTINUATION})
         present = [row for row, text in enumerate(texts) if text]
-        beginnings = self.source_tokenizer.encode_batch([texts[row] for row in present])
+        beginnings = self.target_tokenizer.encode_batch([texts[row] for row in present])
         results = [NOTHING] * len(texts)
         found = decode(self.model, [[] for _ in present], search, beginnings, progress)
         for row, beginning, each in zip(present, beginnings, found, strict=True):
@@ -115,7 +116,7 @@ class Continuer(Writer):
         return results
 
     def look(self, text: str, target: str) -> Trace:
-        return self.trace_ids(self.source_tokenizer.encode(text), self.source_tokenizer.encode(target), True)
+        return self.trace_ids(self.target_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         if any(example.source for example in examples):
@@ -125,8 +126,9 @@ class Continuer(Writer):
             raise UserError(f"a text is longer than the {self.model.max_total} positions of the model; split it")
         return evaluate_language(forced, [example.target for example in examples])
 
-    def trace_ids(self, given: list[int], written: list[int], finished: bool) -> Trace:
-        ids, tokens = [*given, *written], self.source_tokenizer.tokens
+    def trace_ids(self, given: Source, written: list[int], finished: bool) -> Trace:
+        assert not isinstance(given, Picture)
+        ids, tokens = [*given, *written], self.target_tokenizer.tokens
         read, told = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], read[1:])
         return trace(self.model, [EOS], read, tuple(tokens([EOS])), tuple(tokens(read)), tuple(tokens(told)))

@@ -91,7 +91,7 @@ def _thing(part: str, text: str) -> Thing:
     if not re.fullmatch(r"\d{1,2},\d{1,2}", place) or not {"colour", "shape"} <= found.keys():
         raise UserError(f"{text!r}: {part!r} is no object with a place; {WANTED}")
     x, y = map(int, place.split(","))
-    return Thing(**found, x=x, y=y)
+    return Thing(found["size"], found["texture"], found["colour"], found["shape"], x, y)
 
 
 def draw(scene: Scene, size: int) -> np.ndarray:

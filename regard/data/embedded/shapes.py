@@ -15,7 +15,7 @@ EXAMPLE = Example(
     "scene 7: small red circle 20,14; striped blue square 24,44", "a small red circle above a striped blue square"
 )
 GAP, MARGIN = 3, 1  # units between two things, and to the picture's edge
-OBJECTS = ((1, 0.06), (2, 0.64), (3, 0.30))  # how many, and how often; one thing alone has the fewest captions
+OBJECTS = {1: 0.06, 2: 0.64, 3: 0.30}  # how many, and how often; one thing alone has the fewest captions
 AROUND = ("circle", "square", "diamond")  # what another thing can be inside of
 PLACES = {
     "at the top": (32, 12),
@@ -54,9 +54,8 @@ def make(config: DataConfig) -> Corpus:
 
 def compose(generator: random.Random) -> tuple[Scene, str]:
     """A scene and its only caption: the upper, left or inner thing is named first."""
-    kinds, shares = zip(*OBJECTS, strict=True)
     while True:
-        number = generator.choices(kinds, shares)[0]
+        number = generator.choices(list(OBJECTS), list(OBJECTS.values()))[0]
         made = _alone(generator) if number == 1 else _inside(generator) if _nested(generator, number) else None
         things, caption = made or _row(generator, number)
         if things:
@@ -120,9 +119,7 @@ def _row(generator: random.Random, number: int) -> tuple[tuple[Thing, ...], str]
     if any(forward < 1.3 * aside + 2 for forward, aside in steps):  # neither beside nor above
         return (), ""
     lies = generator.random() < 0.5
-    placed = tuple(
-        _at(thing, *((a, b) if lies else (b, a))) for thing, a, b in zip(things, along, across, strict=True)
-    )
+    placed = tuple(_at(thing, *((a, b) if lies else (b, a))) for thing, a, b in zip(things, along, across, strict=True))
     return placed, f" {'left of' if lies else 'above'} ".join(map(_named, placed))
 
 
@@ -134,3 +131,12 @@ def _across(generator: random.Random, middle: float, radius: float) -> int:
 def _named(thing: Thing) -> str:
     words = thing.words
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+
+
+def mentions(scene: Scene, caption: str) -> list[tuple[Thing, tuple[int, int]]]:
+    """Each thing in the order of the caption, with the characters (start, end) of its noun."""
+    found, end = [], 0
+    for thing in scene.things[::-1] if " inside " in caption else scene.things:
+        end = caption.index(thing.words, end) + len(thing.words)
+        found.append((thing, (end - len(thing.shape), end)))
+    return found
