@@ -13,6 +13,7 @@ from regard.config import SearchConfig
 from regard.errors import UserError
 
 if TYPE_CHECKING:
+    from regard.analysis.overlay import Overlay
     from regard.pipeline import Pipeline
 
 
@@ -35,19 +36,20 @@ def look(
     run
         A run directory.
     text
-        The source.
+        The source; of a model of pictures, the file.
     target
         The output to look at, instead of the one that search finds.
     attention
         Which attention, for example decoder.layers.0.cross_attention; without it the last that looks at the source.
     out
-        Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline.
+        Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline. Of a picture: the
+        picture once for each word.
     without
         Silence an attention, or one of its heads: decoder.layers.1.cross_attention.2; may be given several times.
     tree
         Follow the beam search instead: what it kept at each step, what ended, and the way to the winner.
     """
-    from regard.pipeline import load
+    from regard.pipeline import Captioner, load
     from regard.pipeline.result import default_attention
 
     if not text.strip():
@@ -63,6 +65,8 @@ def look(
         seen = result.trace()
     else:
         seen = model.look(text, target)
+    if isinstance(model, Captioner):
+        return _overlay(model.overlay(text, seen, attention), out)
     found = seen.attention(attention or default_attention(seen))
     heads = f", mean of {found.heads} heads" if found.heads > 1 else ""
     print(f"{found.name}{heads}\n\n{found.text()}")
@@ -71,6 +75,15 @@ def look(
     if out is not None:
         saved = seen.save(out, found.name) if out.suffix == ".html" else found.save(out)
         print(f"saved {saved}", file=sys.stderr)
+    return 0
+
+
+def _overlay(found: Overlay, out: Path | None) -> int:
+    print(f"{found.names[found.first]}\n\n{found.text()}")
+    if len(found.names) > 1:
+        print("\nothers: " + " ".join(name for name in found.names if name != found.names[found.first]))
+    if out is not None:
+        print(f"saved {found.save(out)}", file=sys.stderr)
     return 0
 
 
@@ -88,9 +101,9 @@ def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -
 
 def _follow(model: Pipeline, text: str, given: SearchConfig) -> int:
     from regard.analysis.search import tree_text
-    from regard.pipeline import Translator
+    from regard.pipeline.writers import SourceWriter
 
-    if not isinstance(model, Translator):
+    if not isinstance(model, SourceWriter):
         raise UserError("--tree follows a translation; this run does something else")
     search = chosen_search(model, given)
     if search.sample or search.beams < 2:

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from regard.models.seq2seq import Encoder, Memory
 from regard.models.transformer import EncoderLayer, LayerShape
 from regard.nn.dropout import dropout
-from regard.nn.grid import PlaceNorm, ResidualBlock, augment
+from regard.nn.grid import PlaceNorm, ResidualBlock, augment, halving
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask
 from regard.nn.taps import Tap
@@ -56,10 +56,10 @@ class GridEncoder(Encoder):
         self.width = width
         self.dropout = dropout
         self.canvas = canvas
-        self.first = nn.Conv2d(3, width // 4, 3, stride=2, padding=1)
-        self.second = nn.Conv2d(width // 4, width // 2, 3, stride=2, padding=1)
+        self.first = halving(3, width // 4)
+        self.second = halving(width // 4, width // 2)
         self.near = ResidualBlock(width // 2, width // 2)
-        self.wide = ResidualBlock(width // 2, width, stride=2)
+        self.wide = ResidualBlock(width // 2, width, halved=True)
         self.layers = Layers[ResidualBlock](ResidualBlock(width, width) for _ in range(depth))
         self.norm = PlaceNorm(width)
         self.states = Tap()

@@ -21,17 +21,24 @@ class PlaceNorm(nn.Module):
         return self.norm(features.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
-class ResidualBlock(nn.Module):
-    """x + conv(relu(norm(conv(relu(norm(x))))))  (He 2016, full pre-activation); a stride of 2 halves the sides."""
+def halving(channels_in: int, channels: int) -> nn.Conv2d:
+    """A convolution that halves the sides: its even kernel centres each output on the four places that it stands for.
 
-    def __init__(self, channels_in: int, channels: int, stride: int = 1) -> None:
+    An odd one would shift the grid by half a place, and attention would seem to look beside what it looks at.
+    """
+    return nn.Conv2d(channels_in, channels, 4, stride=2, padding=1)
+
+
+class ResidualBlock(nn.Module):
+    """x + conv(relu(norm(conv(relu(norm(x))))))  (He 2016, full pre-activation); `halved` also halves the sides."""
+
+    def __init__(self, channels_in: int, channels: int, halved: bool = False) -> None:
         super().__init__()
         self.first_norm = PlaceNorm(channels_in)
-        self.first = nn.Conv2d(channels_in, channels, 3, stride, padding=1)
+        self.first = halving(channels_in, channels) if halved else nn.Conv2d(channels_in, channels, 3, padding=1)
         self.second_norm = PlaceNorm(channels)
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
-        straight = channels_in == channels and stride == 1
-        self.shortcut = nn.Identity() if straight else nn.Conv2d(channels_in, channels, 1, stride)
+        self.shortcut = nn.Sequential(nn.AvgPool2d(2), nn.Conv2d(channels_in, channels, 1)) if halved else nn.Identity()
 
     def forward(self, features: Tensor) -> Tensor:
         change = self.first(F.relu(self.first_norm(features)))
