@@ -19,9 +19,7 @@ app = App(
 )
 app.command("regard.cli.demo:demo", name="demo", help="Train the embedded default and show what it does.")
 app.command("regard.cli.train:train", name="train", help="Train a model from a recipe or from files of your own.")
-app.command(
-    "regard.cli.translate:translate", name="translate", help="Translate, continue or classify text; caption pictures."
-)
+app.command("regard.cli.translate:translate", name="translate", help="Translate, continue, classify or caption.")
 app.command("regard.cli.evaluate:evaluate", name="evaluate", help="Measure a model on its test set or on your files.")
 app.command("regard.cli.look:look", name="look", help="Draw what the model attends to.")
 app.command("regard.cli.probe:probe", name="probe", help="Read positions or tags off every layer's hidden states.")

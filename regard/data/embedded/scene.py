@@ -16,7 +16,7 @@ from regard.errors import UserError
 
 SIDE = 64  # units of a picture's side
 FINER = 3  # samples a pixel and axis, averaged: smooth edges
-RADIUS = {"small": 5.5, "medium": 9.0, "large": 14.0}
+RADIUS = {"small": 6.5, "medium": 10.0, "large": 14.5}
 COLOURS = {
     "red": (0.85, 0.12, 0.12),
     "orange": (0.98, 0.55, 0.05),

@@ -16,7 +16,7 @@ EXAMPLE = Example(
 )
 GAP, MARGIN = 3, 1  # units between two things, and to the picture's edge
 OBJECTS = {1: 0.06, 2: 0.64, 3: 0.30}  # how many, and how often; one thing alone has the fewest captions
-AROUND = ("circle", "square", "diamond")  # what another thing can be inside of
+AROUND = ("circle", "square")  # what another thing can be inside of
 PLACES = {
     "at the top": (32, 12),
     "at the bottom": (32, 52),

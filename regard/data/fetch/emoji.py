@@ -48,7 +48,8 @@ def fetch_emoji(
     splits = _splits(shown, named, names)
     dropped = {"no name in every language": len(emoji) - len(named), "no picture by both": len(named) - len(shown)}
     versions = {one.name: one.version for one in (*packages.values(), cldr)}
-    made = Fetched(folder, *(len(splits[split]) for split in ("train", "dev", "test")), dropped, versions)
+    train, dev, test = (len(splits[split]) for split in ("train", "dev", "test"))
+    made = Fetched(folder, train, dev, test, dropped, versions)
     with draft_of(folder) as draft:
         for artist in ARTISTS:
             (draft / artist).mkdir()
@@ -105,9 +106,8 @@ def _names(one: Package, wanted: list[str]) -> Names:
             hint = near(language, found)
             raise UserError(f"--languages: no {language!r}{hint}; there are {len(found)}: {some} …")
         entries = json.loads(found[language])["annotations"]["annotations"]
-        names[language] = {
-            _plain(emoji): " ".join(entry["tts"][0].split()) for emoji, entry in entries.items() if entry.get("tts")
-        }
+        spoken = {emoji: entry["tts"][0] for emoji, entry in entries.items() if entry.get("tts")}
+        names[language] = {_plain(emoji): " ".join(name.split()) for emoji, name in spoken.items()}
     if not names:
         raise UserError("--languages names none; write them with commas, as en,fr,de")
     return names
