@@ -43,7 +43,8 @@ def read_image(path: str | Path, side: int) -> np.ndarray | Unreadable:
                     return Unreadable(_too_large(width, height))
                 opened.draft("RGB", (2 * side, 2 * side))  # JPEG only: unpacked no larger than needed
                 upright = ImageOps.exif_transpose(opened)
-                fitted = ImageOps.contain(_on_white(upright), (side, side), Image.Resampling.LANCZOS)
+                fits = [max(1, round(side * length / max(upright.size))) for length in upright.size]
+                fitted = _on_white(upright).resize((fits[0], fits[1]), Image.Resampling.LANCZOS)
                 square = Image.new("RGB", (side, side), WHITE)
                 square.paste(fitted, ((side - fitted.width) // 2, (side - fitted.height) // 2))
                 return np.asarray(square)
