@@ -12,8 +12,20 @@ import pytest
 import regard
 
 ROOT = Path(regard.__file__).parent
-ORDER = ["errors", "files", "runtime", "config", "data", "nn", "models", "checkpoint", "training", "decoding"]
-ORDER += ["evaluation", "experiment", "analysis", "pipeline", "comparison", "cli"]
+ORDER = [
+    "errors",
+    "files",
+    "drawing",
+    "runtime",
+    "config",
+    "data",
+    "nn",
+    "models",
+    "checkpoint",
+    "training",
+    "decoding",
+]
+ORDER += ["evaluation", "experiment", "analysis", "pipeline", "comparison", "lessons", "cli"]
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
 DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms
 

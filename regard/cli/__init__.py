@@ -23,6 +23,9 @@ app.command("regard.cli.translate:translate", name="translate", help="Translate,
 app.command("regard.cli.evaluate:evaluate", name="evaluate", help="Measure a model on its test set or on your files.")
 app.command("regard.cli.look:look", name="look", help="Draw what the model attends to.")
 app.command("regard.cli.probe:probe", name="probe", help="Read positions or tags off every layer's hidden states.")
+app.command(
+    "regard.cli.lesson:lesson", name="lesson", help="Test a claim of the lectures: experiment, numbers, verdict."
+)
 app.command("regard.cli.compare:compare", name="compare", help="Train several architectures alike and report.")
 app.command("regard.cli.describe:describe", name="describe", help="Tell what a preset, a recipe or a run is made of.")
 data = App(name="data", help="List, fetch and inspect corpora.")

@@ -30,3 +30,22 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, advance=done)
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str, int, int], None]]:
+    """A function that takes what is done now, how much of it, and of how many; a bar a stage."""
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield lambda what, done, total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=1)
+
+        def show(what: str, done: int, total: int) -> None:
+            if done == 0:
+                bar.reset(task, description=what, total=total)
+            bar.update(task, completed=done)
+
+        yield show

@@ -10,19 +10,8 @@ from html import escape
 from pathlib import Path
 
 from regard.comparison.measure import Measured
+from regard.drawing import COLOURS, Line, Panel, page, picture, table
 from regard.files import write_text
-from regard.training.curve import Line, Panel, picture
-
-COLOURS = ("#0969da", "#bc4c00", "#1a7f37", "#8250df", "#cf222e", "#9a6700", "#0a7ea4", "#bf3989", "#57606a", "#116329")
-STYLE = """
-  :root { color-scheme: light dark }
-  body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
-  table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }
-  th, td { padding: .3rem .7rem; border-bottom: 1px solid #8c959f55; text-align: right; vertical-align: top }
-  th:first-child, td:first-child, .text td { text-align: left } td:first-child { white-space: nowrap }
-  .wrong { color: #cf222e } .key { display: inline-block; width: .8em; height: .8em; border-radius: 50% }
-  @media (prefers-color-scheme: dark) { body { background: #12161c; color: #e6e9ef } .wrong { color: #ff7b72 } }
-"""
 
 
 @dataclass(frozen=True)
@@ -96,23 +85,15 @@ def html(title: str, standings: Sequence[Standing]) -> str:
     colours = {one.preset: COLOURS[place % len(COLOURS)] for place, one in enumerate(standings)}
     keys = {name: f'<span class="key" style="background:{colour}"></span> {name}' for name, colour in colours.items()}
     rows = [[keys[one.preset], *map(escape, one.cells()[1:])] for one in standings]
-    parts = [f"<h1>{escape(title)}</h1>", _table(header(standings), rows)]
-    lines = [
-        Line(f"{one.preset}, seed {entry.seed}", "metric", entry.curve, dots=True, colour=colours[one.preset])
-        for one in standings
-        for entry in one.entries
-    ]
+    parts = [table(header(standings), rows)]
+    lines = [Line(one.preset, entry.curve, colours[one.preset]) for one in standings for entry in one.entries]
     parts.append(picture("", [Panel("on the development set, by step", lines)]))
     lengths = _lengths(standings)
     if lengths:
         body = [[keys[one.preset], *_by_length(one, lengths)] for one in standings]
-        parts.append("<h2>Exact match by length of the source in tokens</h2>" + _table(["", *lengths], body))
+        parts.append("<h2>Exact match by length of the source in tokens</h2>" + table(["", *lengths], body))
     parts.append("<h2>Outputs</h2>" + _outputs(standings, keys))
-    return (
-        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>\n'
-        + "\n".join(parts)
-        + "\n</html>\n"
-    )
+    return page(title, parts)
 
 
 def _outputs(standings: Sequence[Standing], keys: dict[str, str]) -> str:
@@ -124,7 +105,7 @@ def _outputs(standings: Sequence[Standing], keys: dict[str, str]) -> str:
             output = one.entries[0].outputs[place][2]
             shown = escape(output) or "∅"
             rows.append([keys[one.preset], shown if output == reference else f'<span class="wrong">{shown}</span>'])
-        blocks.append(f"<p><b>{escape(source) or '∅'}</b></p>" + _table([], rows, "text"))
+        blocks.append(f"<p><b>{escape(source) or '∅'}</b></p>" + table([], rows, "text"))
     return "\n".join(blocks)
 
 
@@ -142,9 +123,3 @@ def _by_length(standing: Standing, lengths: Sequence[str]) -> list[str]:
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>" if titles else ""
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<table class="{kind}">{head}{body}</table>'

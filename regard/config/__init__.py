@@ -1,6 +1,6 @@
 """Settings: the typed tree, the presets, and how files and flags become one configuration. Imports no torch."""
 
-from regard.config.load import merge, near, preset_fields, read_recipe, recipe_text, settle, shipped_recipes
+from regard.config.load import Tree, merge, near, preset_fields, read_recipe, recipe_text, settle, shipped_recipes
 from regard.config.presets import PRESETS, Preset
 from regard.config.tree import (
     DataConfig,
@@ -20,6 +20,7 @@ __all__ = [
     "SearchConfig",
     "TokenizerConfig",
     "TrainingConfig",
+    "Tree",
     "merge",
     "near",
     "preset_fields",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from regard.analysis.overlay import Overlay, overlay
 from regard.analysis.trace import Trace
 from regard.config import SearchConfig
-from regard.data.batches import encode_pairs, make_batch, plan
 from regard.data.corpus import Example
 from regard.data.embedded.scene import is_scene, parse
 from regard.data.images import Unreadable
@@ -39,7 +38,7 @@ class Captioner(SourceWriter):
         assert isinstance(self.source_tokenizer, Pictures)
         view = self.source_tokenizer.view(picture, VIEW)
         assert not isinstance(view, Unreadable), "it was read for the trace"
-        names = [name for name in seen.attentions if not name.startswith("encoder.") and "self_attention" not in name]
+        names = seen.source_attentions
         chosen = attention or default_attention(seen)
         if chosen not in names:
             raise UserError(f"{chosen} looks at no picture for its words; these do: {', '.join(names) or 'none'}")
@@ -49,8 +48,9 @@ class Captioner(SourceWriter):
         """Only of scenes: there the place of each object is known."""
         if not all(is_scene(example.source) for example in examples):
             return None
-        pairs, _ = encode_pairs(examples, self.source_tokenizer, self.target_tokenizer)
-        batches = (make_batch(pairs, rows) for rows in plan(pairs, self.search.batch_tokens, seed=0, epoch=0))
+        batches = self.batches(examples)
+        if batches is None:
+            return None
         scenes = [parse(example.source) for example in examples]
         captions = [example.target for example in examples]
         return pointing(self.model, batches, scenes, captions, self.target_tokenizer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from regard.analysis.trace import Trace, trace
+from regard.analysis.trace import Dictation, trace
 from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.pictures import Picture
@@ -44,12 +44,12 @@ class Writer(Pipeline, ABC):
             log_prob=hypothesis.log_prob,
             finished=hypothesis.finished,
             alternatives=alternatives,
-            tracer=lambda: self.trace_ids(given, ids, hypothesis.finished),
+            tracer=lambda: trace(self.model, self.dictation_of(given, ids, hypothesis.finished)),
         )
 
     @abstractmethod
-    def trace_ids(self, given: Source, written: list[int], finished: bool) -> Trace:
-        """The trace of reading `given` and writing `written`, and its end where it was reached."""
+    def dictation_of(self, given: Source, written: list[int], finished: bool) -> Dictation:
+        """Reading `given` and writing `written`, and its end where it was reached."""
 
 
 class SourceWriter(Writer, ABC):
@@ -64,8 +64,8 @@ class SourceWriter(Writer, ABC):
             results[row] = self.result(source, each)
         return results
 
-    def look(self, text: str, target: str) -> Trace:
-        return self.trace_ids(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+    def dictation(self, text: str, target: str) -> Dictation:
+        return self.dictation_of(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
 
     def beam_tree(self, text: str, search: SearchConfig) -> BeamTree:
         """Every hypothesis that the search for this source kept, step by step."""
@@ -73,14 +73,14 @@ class SourceWriter(Writer, ABC):
         self.check_fits(source, [])
         return beam_tree(self.model, source, search)
 
-    def trace_ids(self, given: Source, written: list[int], finished: bool) -> Trace:
+    def dictation_of(self, given: Source, written: list[int], finished: bool) -> Dictation:
         """Rows of the cross-attention are what was written: each token with what was looked at to write it."""
         self.check_fits(given, written if finished else written[:-1])
         target_in = [BOS, *written] if finished else [BOS, *written[:-1]]
         target_out = [*written, EOS] if finished else written
         read, tokens = self.reading(given)
         outputs = self.target_tokenizer.tokens
-        return trace(self.model, read, target_in, tokens, tuple(outputs(target_in)), tuple(outputs(target_out)))
+        return Dictation(read, target_in, tokens, tuple(outputs(target_in)), tuple(outputs(target_out)))
 
 
 class Translator(SourceWriter):
@@ -115,8 +115,8 @@ class Continuer(Writer):
             results[row] = self.result(beginning, each)
         return results
 
-    def look(self, text: str, target: str) -> Trace:
-        return self.trace_ids(self.target_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+    def dictation(self, text: str, target: str) -> Dictation:
+        return self.dictation_of(self.target_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         if any(example.source for example in examples):
@@ -126,9 +126,9 @@ class Continuer(Writer):
             raise UserError(f"a text is longer than the {self.model.max_total} positions of the model; split it")
         return evaluate_language(forced, [example.target for example in examples])
 
-    def trace_ids(self, given: Source, written: list[int], finished: bool) -> Trace:
+    def dictation_of(self, given: Source, written: list[int], finished: bool) -> Dictation:
         assert not isinstance(given, Picture)
         ids, tokens = [*given, *written], self.target_tokenizer.tokens
         read, told = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], read[1:])
-        return trace(self.model, [EOS], read, tuple(tokens([EOS])), tuple(tokens(read)), tuple(tokens(told)))
+        return Dictation([EOS], read, tuple(tokens([EOS])), tuple(tokens(read)), tuple(tokens(told)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-from regard.training.curve import curve_svg, smooth, ticks
+from regard.training.curve import curve_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -48,18 +48,3 @@ def test_little_to_draw_is_no_error() -> None:
     ElementTree.fromstring(curve_svg([], "loss", "nothing"))
     ElementTree.fromstring(curve_svg(metrics(1, 1), "exact", "one step"))
     ElementTree.fromstring(curve_svg(metrics(5, 100), "exact", "no look"))
-
-
-def test_ticks_are_round_and_inside() -> None:
-    assert ticks(0, 100) == [0, 20, 40, 60, 80, 100]
-    assert ticks(0.3, 2.9) == [1, 2]
-    assert ticks(2, 2) == [2]
-    assert all(0.013 <= value <= 0.017 for value in ticks(0.013, 0.017))
-
-
-def test_smoothing_keeps_the_mean_and_bounds_the_points() -> None:
-    points = [(float(i), float(i % 7)) for i in range(1000)]
-    smoothed = smooth(points, 150)
-    assert len(smoothed) <= 150
-    assert smooth(points[:10]) == points[:10]
-    assert smooth([]) == []

@@ -1,0 +1,68 @@
+"""regard lesson."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from regard.errors import UserError
+
+
+def lesson(
+    name: str | None = None,
+    /,
+    *,
+    size: Literal["tiny", "quick", "full"] = "quick",
+    seeds: int | None = None,
+    workers: int = 2,
+    out: Path | None = None,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Test a claim of the lectures: the experiment, a figure, the numbers, and whether it holds here.
+
+    Parameters
+    ----------
+    name
+        Which lesson; `all` gives all of them; without a name they are listed.
+    size
+        quick takes a minute or two a lesson, full takes longer and says more, tiny only checks that it runs.
+    seeds
+        How many trainings of each model (quick 3, full 5).
+    workers
+        Trainings at a time, one thread each.
+    out
+        The page with the figures (runs/lessons/NAME.html); written after each lesson.
+    json
+        Print JSON.
+    """
+    from regard.cli.progress import stages
+    from regard.files import write_text
+    from regard.lessons import LESSONS, find_lesson, teach
+    from regard.lessons.report import html, json_text, text
+
+    if name is None:
+        width = max(len(one.name) for one in LESSONS)
+        print("\n".join(f"{one.name:<{width}}  {one.claim}" for one in LESSONS))
+        print("\nregard lesson NAME runs one, regard lesson all --out report.html all of them", file=sys.stderr)
+        return 0
+    if (seeds is not None and seeds < 1) or workers < 1:
+        raise UserError(f"--seeds {seeds} and --workers {workers}: one at least")
+    page = out or Path("runs") / "lessons" / f"{name}.html"
+    if page.suffix != ".html":
+        raise UserError(f"--out {page}: a report is a page; name it .html")
+    lessons = LESSONS if name == "all" else (find_lesson(name),)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    held = []
+    with stages() as progress:
+        for one in teach(lessons, size, seeds, workers, progress):
+            held.append(one)
+            write_text(page, html(held))
+            if not json:
+                print(text(one), flush=True)
+    if json:
+        print(json_text(held), end="")
+    print(f"the page: {page}", file=sys.stderr)
+    return 0

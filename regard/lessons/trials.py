@@ -1,0 +1,77 @@
+"""The trainings of lessons: whole runs through the same door as everybody's, spread over single-threaded processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import torch
+
+from regard.config import settle
+from regard.experiment import run_experiment
+from regard.pipeline import Pipeline, load
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+Progress = Callable[[str, int, int], None]  # what, done, of how many
+
+
+@dataclass
+class Trials:
+    """Runs jobs in `workers` processes of one thread each; with one worker in this process, without any other.
+
+    Answers do not depend on the number of workers: each job has one thread and its own seed.
+    """
+
+    workers: int = 2
+    progress: Progress = lambda what, done, total: None
+    _pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def run(self, what: str, function: Callable[[Job], Answer], jobs: Sequence[Job]) -> list[Answer]:
+        """The answer to each job, in order. Function, jobs and answers travel between processes: plain data."""
+        self.progress(what, 0, len(jobs))
+        if self.workers == 1:
+            answers = map(_with_one_thread, [function] * len(jobs), jobs)
+        else:
+            if self._pool is None:
+                spawn = multiprocessing.get_context("spawn")  # a fork would share torch's threads
+                self._pool = ProcessPoolExecutor(self.workers, mp_context=spawn)
+            answers = self._pool.map(_with_one_thread, [function] * len(jobs), jobs)
+        collected = []
+        for answer in answers:
+            collected.append(answer)
+            self.progress(what, len(collected), len(jobs))
+        return collected
+
+
+def _with_one_thread(function: Callable[[Job], Answer], job: Job) -> Answer:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return function(job)
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def trained(*settings: dict[str, Any]) -> Iterator[Pipeline]:
+    """A model trained with these settings (later ones win), in a run directory that is gone afterwards."""
+    single: dict[str, Any] = {"training": {"threads": 1}}
+    with tempfile.TemporaryDirectory(prefix="regard-lesson-") as folder:
+        run = Path(folder) / "run"
+        run_experiment(settle(single, *settings), run, progress=False)
+        yield load(run, threads=1)
