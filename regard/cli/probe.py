@@ -111,7 +111,7 @@ def _roles(model: Pipeline, examples: list[Example], as_json: bool) -> str:
 
     if isinstance(model.run.source_tokenizer, Pictures):
         raise UserError(
-            "--roles measures looks at words, and this run reads pictures; `regard evaluate` tells how it points"
+            "--roles measures looks at words, and this run reads pictures; regard evaluate measures pointing"
         )
     truth = truths(model.run.config.data)
     source, target = model.run.source_tokenizer.offsets, model.run.target_tokenizer.offsets
