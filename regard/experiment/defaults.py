@@ -88,7 +88,8 @@ def _letters(texts: Iterable[str]) -> Counter[str]:
 def _tokenizer(config: RunConfig, suggested: TokenizerConfig, measure: Measure) -> TokenizerConfig:
     given = config.tokenizer
     short = measure.longer < 25 and measure.letters < 200
-    kind = given.kind or suggested.kind or ("character" if short else "bpe")
+    by_text = "word" if measure.cells else "character" if short else "bpe"  # captions name things, seldom new ones
+    kind = given.kind or suggested.kind or by_text
     # the suggested size belongs to the suggested kind
     size = given.size or (suggested.size if kind == suggested.kind else None) or _size(kind, measure)
     shared = next((s for s in (given.shared, suggested.shared) if s is not None), measure.overlap > 0.8)

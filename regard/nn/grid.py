@@ -34,16 +34,17 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, channels_in: int, channels: int, halved: bool = False) -> None:
         super().__init__()
+        assert halved or channels_in == channels, "what is added to the input has its shape"
         self.first_norm = PlaceNorm(channels_in)
         self.first = halving(channels_in, channels) if halved else nn.Conv2d(channels_in, channels, 3, padding=1)
         self.second_norm = PlaceNorm(channels)
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
-        self.shortcut = nn.Sequential(nn.AvgPool2d(2), nn.Conv2d(channels_in, channels, 1)) if halved else nn.Identity()
+        self.shortcut = nn.Conv2d(channels_in, channels, 1) if halved else None
 
     def forward(self, features: Tensor) -> Tensor:
         change = self.first(F.relu(self.first_norm(features)))
         change = self.second(F.relu(self.second_norm(change)))
-        return self.shortcut(features) + change
+        return change + (features if self.shortcut is None else self.shortcut(F.avg_pool2d(features, 2)))
 
 
 def augment(pixels: Tensor, amount: float) -> Tensor:
