@@ -61,7 +61,7 @@ def _options() -> argparse.Namespace:
 
 
 def _writes(fields: dict[str, object]) -> bool:
-    return fields.get("decoder") != "none"
+    return fields.get("decoder") != "none" and fields.get("encoder") not in ("grid", "patches")
 
 
 def _model(name: str, size: int) -> State:

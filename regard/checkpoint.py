@@ -29,7 +29,10 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from regard.config import RunConfig, read_recipe, recipe_text, settle
+from regard.config.tree import PICTURE_ENCODERS
 from regard.data.corpus import Example, Task
+from regard.data.embedded.scene import is_scene
+from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.files import cannot_write, discard, part_of, write_bytes, write_text
@@ -50,14 +53,19 @@ class Run:
     path: Path
     config: RunConfig
     task: Task
-    source_tokenizer: Tokenizer
+    source_tokenizer: Tokenizer | Pictures
     target_tokenizer: Tokenizer | Labels
     model: Model  # in evaluation mode
     facts: dict[str, Any]  # run.json
 
     def examples(self, split: Literal["dev", "test"]) -> list[Example]:
-        """The development or test examples that were stored with the run."""
-        return read_examples(self.path, split)
+        """The development or test examples that were stored with the run; names of pictures lead into it."""
+        found = read_examples(self.path, split)
+        if not isinstance(self.source_tokenizer, Pictures):
+            return found
+        return [
+            one if is_scene(one.source) else Example(f"{self.path / 'data' / one.source}", one.target) for one in found
+        ]
 
 
 # --- the whole run ---------------------------------------------------------------------------------------------------
@@ -81,7 +89,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
 def start_run(
     path: Path,
     config: RunConfig,
-    source: Tokenizer,
+    source: Tokenizer | Pictures,
     target: Tokenizer | Labels,
     examples: dict[str, list[Example]],
     facts: dict[str, Any],
@@ -154,8 +162,11 @@ def write_config(path: Path, config: RunConfig) -> None:
     write_text(path / RECIPE, recipe_text(config))
 
 
-def read_tokenizers(path: Path, config: RunConfig) -> tuple[Tokenizer, Tokenizer | Labels]:
+def read_tokenizers(path: Path, config: RunConfig) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
     """Source and target; one and the same object where they share a vocabulary."""
+    if config.model.encoder in PICTURE_ENCODERS:
+        source = Pictures.load(path / SOURCE, config.model.image_size, Path())
+        return source, Labels.load(path / TARGET) if config.model.decoder == "none" else Tokenizer.load(path / TARGET)
     source = Tokenizer.load(path / SOURCE)
     if config.model.decoder == "none":
         return source, Labels.load(path / TARGET)

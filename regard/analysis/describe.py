@@ -11,6 +11,7 @@ from torch import nn
 from regard.config import ModelConfig
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
+from regard.models.vision import Canvas
 from regard.nn.attention import Additive, MultiHeadAttention, ScoredAttention
 from regard.nn.embedding import Output
 from regard.nn.taps import Tap
@@ -40,8 +41,9 @@ class Description:
     about: str
     parts: tuple[Part, ...]
     parameters: int  # tied tables count once
-    source_token: Cost
+    source_token: Cost  # of pictures: a cell
     target_token: Cost
+    pictures: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,6 +65,7 @@ def describe(model: Model, title: str, about: str) -> Description:
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         source_token=reading,
         target_token=writing,
+        pictures=_canvas(model) is not None,
     )
 
 
@@ -91,13 +94,35 @@ def render(description: Description) -> str:
     for side in ("source", "target"):
         cost: Cost = getattr(description, f"{side}_token")
         more = f" + {cost.per_key:,} for each token looked at" if cost.per_key else ", whatever the length"
-        lines.append(f"a {side} token costs {cost.fixed:,} multiply-adds{more}")
+        what = "cell of the picture" if side == "source" and description.pictures else f"{side} token"
+        lines.append(f"a {what} costs {cost.fixed:,} multiply-adds{more}")
     return "\n".join(lines)
 
 
 def _part(name: str, module: nn.Module) -> Part:
     own = {key: list(parameter.shape) for key, parameter in module.named_parameters(recurse=False)}
     return Part(name, type(module).__name__, own, sum(parameter.numel() for parameter in module.parameters()))
+
+
+def _canvas(model: Model) -> Canvas | None:
+    return next((module for module in model.modules() if isinstance(module, Canvas)), None)
+
+
+def _grid_cost(model: Model, canvas: Canvas) -> int:
+    """Multiply-adds of all convolutions over a picture, for each of its cells; found by reading one."""
+    places: dict[nn.Module, int] = {}
+    grids = [module for module in model.modules() if isinstance(module, nn.Conv2d)]
+    handles = [
+        module.register_forward_hook(lambda one, _, out: places.update({one: out.shape[2] * out.shape[3]}))
+        for module in grids
+    ]
+    device = canvas.positions.device
+    pixels = torch.zeros(1, 1 + 3 * canvas.side**2, dtype=torch.uint8, device=device)
+    with torch.no_grad():
+        model.encode(pixels, torch.ones(1, 1, dtype=torch.bool, device=device))
+    for handle in handles:
+        handle.remove()
+    return sum(module.weight.numel() * places[module] for module in grids) // canvas.cells
 
 
 def _costs(model: Model) -> tuple[Cost, Cost]:
@@ -117,6 +142,9 @@ def _costs(model: Model) -> tuple[Cost, Cost]:
         elif isinstance(module, Additive):  # scored in the width of the query, and not once but for each key
             per_key[side] += module.score_proj.in_features - module.key_proj.in_features
             fixed[side] -= module.score_proj.in_features
+    canvas = _canvas(model)
+    if canvas is not None:
+        fixed["source"] += _grid_cost(model, canvas)
     written = Cost(fixed["target"], per_key["target"])
     if not alone:
         return Cost(fixed["source"], per_key["source"]), written

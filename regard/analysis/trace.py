@@ -15,6 +15,8 @@ from regard.analysis.overview import overview_png, overview_svg
 from regard.analysis.page import page
 from regard.analysis.receptive import receptive_fields
 from regard.analysis.rollout import cross_rollout, self_rollout
+from regard.data.pictures import Picture
+from regard.decoding.decode import device_of, pad_sources
 from regard.errors import UserError
 from regard.files import write_bytes, write_text
 from regard.models.seq2seq import Model
@@ -29,7 +31,7 @@ TOGETHER = 4096  # tokens of one pass: its maps are all kept
 class Dictation:
     """What a model is given and what it is told to write: ids for the pass, tokens for the labels."""
 
-    source: list[int]  # with EOS
+    source: list[int] | Picture  # ids with EOS
     target_in: list[int]  # with BOS
     source_tokens: tuple[str, ...]
     input_tokens: tuple[str, ...]
@@ -185,9 +187,10 @@ def traces(model: Model, dictations: Sequence[Dictation], progress: Callable[[in
 
 def _pass(model: Model, dictations: list[Dictation]) -> dict[str, Tensor]:
     with torch.inference_mode(), watching(model) as watch:
-        ids = torch.tensor([one.source for one in dictations])
+        given = [one.source if isinstance(one.source, Picture) else one.source[:-1] for one in dictations]
+        ids, mask = pad_sources(given, device_of(model))
         told = torch.tensor([one.target_in for one in dictations])
-        model(ids, torch.ones_like(ids, dtype=torch.bool), told)
-    fields = receptive_fields(model, ids.shape[1], told.shape[1])
+        model(ids, mask, told)
+    fields = receptive_fields(model, len(dictations[0].source), told.shape[1])
     seen = {f"{name}{FIELD}": field.expand(len(dictations), 1, *field.shape) for name, field in fields.items()}
     return watch.tensors() | seen

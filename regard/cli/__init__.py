@@ -20,7 +20,7 @@ app = App(
 )
 app.command("regard.cli.demo:demo", name="demo", help="Train the embedded default and show what it does.")
 app.command("regard.cli.train:train", name="train", help="Train a model from a recipe or from files of your own.")
-app.command("regard.cli.translate:translate", name="translate", help="Translate, continue or classify text.")
+app.command("regard.cli.translate:translate", name="translate", help="Translate, continue, classify or caption.")
 app.command("regard.cli.evaluate:evaluate", name="evaluate", help="Measure a model on its test set or on your files.")
 app.command("regard.cli.look:look", name="look", help="Draw what the model attends to.")
 app.command("regard.cli.probe:probe", name="probe", help="Read positions or tags off every layer's hidden states.")
@@ -31,7 +31,7 @@ app.command("regard.cli.compare:compare", name="compare", help="Train several ar
 app.command("regard.cli.describe:describe", name="describe", help="Tell what a preset, a recipe or a run is made of.")
 data = App(name="data", help="List, fetch and inspect corpora.")
 data.command("regard.cli.data:list_corpora", name="list", help="The corpora that need no download.")
-data.command("regard.cli.data:fetch", name="fetch", help="Make a real parallel corpus from public packages.")
+data.command("regard.cli.data:fetch", name="fetch", help="Make a real corpus from public packages.")
 data.command("regard.cli.data:inspect", name="inspect", help="Count, measure and show a corpus.")
 app.command(data)
 

@@ -22,35 +22,41 @@ def list_corpora() -> int:
     for name, corpus in EMBEDDED.items():
         source, target = (_short(text) for text in (corpus.example.source, corpus.example.target))
         print(f"  {name:<12} {corpus.about}\n  {'':<12} {source + ' → ' if source else ''}{target}")
-    print("\nTo fetch (regard data fetch NAME --pair en-fr):\n")
+    print("\nTo fetch (regard data fetch NAME):\n")
     for name, about in FETCHABLE.items():
         print(f"  {name:<16} {about}")
     print(f"\nRecipes (regard train NAME): {', '.join(shipped_recipes())}")
     return 0
 
 
-def fetch(name: str, /, *, pair: str = "en-fr", out: Path | None = None) -> int:
-    """Make a real parallel corpus from public packages, with its licence and source noted beside it.
+def fetch(name: str, /, *, pair: str = "en-fr", languages: str = "en,fr,de", out: Path | None = None) -> int:
+    """Make a real corpus from public packages, with its licence and source noted beside it.
 
     Parameters
     ----------
     name
-        home-assistant.
+        home-assistant or emoji.
     pair
-        Language of the source, a hyphen, language of the target.
+        home-assistant: language of the source, a hyphen, language of the target.
+    languages
+        emoji: the languages of the names, with commas between; #fr behind a picture's name asks for one of several.
     out
-        The folder to write (data/NAME-PAIR).
+        The folder to write (data/home-assistant-PAIR, data/emoji).
     """
-    from regard.data.fetch import FETCHABLE, fetch_home_assistant
+    from regard.data.fetch import FETCHABLE, fetch_emoji, fetch_home_assistant
 
     if name not in FETCHABLE:
         raise UserError(f"{name!r} cannot be fetched{near(name, FETCHABLE)}; there is: {', '.join(FETCHABLE)}")
-    folder = out or Path("data") / f"{name}-{pair}"
-    fetched = fetch_home_assistant(pair, folder, lambda line: print(line, file=sys.stderr))
+    folder = out or Path("data") / (name if name == "emoji" else f"{name}-{pair}")
+    if name == "emoji":
+        fetched = fetch_emoji(languages, folder, _tell)
+    else:
+        fetched = fetch_home_assistant(pair, folder, _tell)
     print(f"{folder}: {fetched.train:,} train, {fetched.dev:,} dev, {fetched.test:,} test pairs")
     for why, count in sorted(fetched.dropped.items(), key=lambda item: -item[1]):
         print(f"  left out {count:,}: {why}")
-    print(f"next: regard train --data.corpus {folder} --model.preset transformer --out runs/{name}-{pair}")
+    preset = "image-lstm" if name == "emoji" else "transformer"
+    print(f"next: regard train --data.corpus {folder} --model.preset {preset} --out runs/{folder.name}")
     return 0
 
 
@@ -83,6 +89,10 @@ def inspect(
     found = inspect_corpus(load_corpus(settle(beneath, given, where="command line").data))
     print(jsonlib.dumps(found.as_dict(), ensure_ascii=False, indent=2) if json else render(found))
     return 0
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _short(text: str, limit: int = 70) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from regard.config import PRESETS, ModelConfig, near, read_recipe, settle, shipped_recipes
-from regard.config.tree import Positive
+from regard.config.tree import PICTURE_ENCODERS, Positive
 from regard.errors import UserError
 
 VOCABULARY = 8000  # assumed where no run has one
@@ -60,6 +60,8 @@ def describe(
         raise UserError(
             f"{name!r} is no preset, no recipe and no run directory{near(name, [*PRESETS, *shipped_recipes()])}"
         )
+    if config.model.encoder in PICTURE_ENCODERS and not (Path(name) / "recipe.toml").is_file():
+        sizes, shared = (1, vocabulary), False
     description = describe_model(blueprint(config.model, *sizes, shared), name, about)
     print(jsonlib.dumps(description.as_dict(), ensure_ascii=False, indent=2) if json else render(description))
     return 0

@@ -13,6 +13,7 @@ from regard.config import SearchConfig
 from regard.errors import UserError
 
 if TYPE_CHECKING:
+    from regard.analysis.overlay import Overlay
     from regard.analysis.trace import Trace
     from regard.pipeline import Pipeline
 
@@ -37,7 +38,7 @@ def look(
     run
         A run directory.
     text
-        The source.
+        The source; of a model of pictures, the file.
     target
         The output to look at, instead of the one that search finds.
     attention
@@ -46,14 +47,15 @@ def look(
     all
         All maps instead of one: every layer and every head.
     out
-        Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline.
+        Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline. Of a picture: the
+        picture once for each word.
     without
         Silence an attention, or one of its heads: decoder.layers.1.cross_attention.2; may be given several times.
     tree
         Follow the beam search instead: what it kept at each step, what ended, and the way to the winner; --out as .svg
         or .html.
     """
-    from regard.pipeline import load
+    from regard.pipeline import Captioner, load
 
     if not text.strip():
         raise UserError("the text is empty; give a source to look at")
@@ -72,6 +74,8 @@ def look(
         seen, heading = result.trace(), f"{text} → {result.text}\n"
     else:
         seen, heading = model.look(text, target), None
+    if isinstance(model, Captioner):
+        return _overlay(model.overlay(text, seen, attention), heading, out)
     return _draw(seen, heading, attention, all, out)
 
 
@@ -103,6 +107,17 @@ def _draw(seen: Trace, heading: str | None, attention: str | None, all: bool, ou
     return 0
 
 
+def _overlay(found: Overlay, heading: str | None, out: Path | None) -> int:
+    if heading is not None:
+        print(heading)
+    print(f"{found.names[found.first]}\n\n{found.text()}")
+    if len(found.names) > 1:
+        print("\nothers: " + " ".join(name for name in found.names if name != found.names[found.first]))
+    if out is not None:
+        print(f"saved {found.save(out)}", file=sys.stderr)
+    return 0
+
+
 def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -> int:
     from regard.analysis.ablation import without
     from regard.nn.taps import watching
@@ -117,9 +132,9 @@ def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -
 
 def _follow(model: Pipeline, text: str, given: SearchConfig, out: Path | None) -> int:
     from regard.analysis.search import save_tree, tree_text
-    from regard.pipeline import Translator
+    from regard.pipeline.writers import SourceWriter
 
-    if not isinstance(model, Translator):
+    if not isinstance(model, SourceWriter):
         raise UserError("--tree follows a translation; this run does something else")
     search = chosen_search(model, given)
     if search.sample or search.beams < 2:

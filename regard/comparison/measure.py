@@ -44,7 +44,7 @@ class Measured:
 def quality_of(report: dict[str, Any], metric: str) -> Quality:
     """The one number to compare by: that of the test set which training chose by on the development set."""
     match report["task"]:
-        case "translation":
+        case "translation" | "captioning":
             key = metric if metric in ("exact", "bleu", "chrf") else "chrf"
             return Quality({"exact": "exact match", "bleu": "BLEU", "chrf": "chrF"}[key], report[key]["value"], True)
         case "classification":

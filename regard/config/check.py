@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regard.config.tree import DataConfig, ModelConfig, RunConfig, TrainingConfig
+from regard.config.tree import CELL, PICTURE_ENCODERS, DataConfig, ModelConfig, RunConfig, TrainingConfig
 from regard.errors import UserError
 
 
@@ -10,6 +10,8 @@ def check(config: RunConfig) -> None:
     _check_data(config.data)
     _check_model(config.model)
     _check_training(config.training)
+    if config.model.encoder in PICTURE_ENCODERS and config.tokenizer.shared:
+        raise UserError("tokenizer.shared = true, but a picture has no tokens to share; leave it out")
     if config.model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model reads and writes one vocabulary; leave it out")
     search = config.search
@@ -43,7 +45,13 @@ def _check_model(model: ModelConfig) -> None:
         raise UserError(
             "model.encoder = 'none' needs model.decoder = 'rnn' or 'transformer'; convolution has an encoder"
         )
+    if model.image_size % CELL:
+        raise UserError(
+            f"model.image_size = {model.image_size} is no multiple of {CELL}, the side of a cell; make it one"
+        )
     encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
+    if model.encoder == "grid" and encoder_width % 4:
+        raise UserError(f"model.encoder_width = {encoder_width} cannot be halved twice; make it a multiple of 4")
     if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
         raise UserError(f"model.encoder_width = {encoder_width} is odd, but two directions share it; make it even")
     attentive = model.decoder == "rnn" and model.encoder != "none" and model.context == "attention"
@@ -62,7 +70,12 @@ def _check_heads(model: ModelConfig, attentive: bool) -> None:
     multi_head = attentive and model.score == "multi-head"
     encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
     sides = (  # side, its width, whether it has heads, whether they turn with rotary positions
-        ("encoder", encoder_width, model.encoder == "transformer", model.encoder == "transformer"),
+        (
+            "encoder",
+            encoder_width,
+            model.encoder in ("transformer", "patches"),
+            model.encoder == "transformer",
+        ),
         (
             "decoder",
             decoder_width,

@@ -24,6 +24,10 @@ def _attentive(about: str, score: str, **fields: Any) -> Preset:
     return _recurrent(about, cell="lstm", direction="both", context="attention", score=score, **fields)
 
 
+def _captioning(about: str, **fields: Any) -> Preset:
+    return _recurrent(about, **{"encoder": "grid", "cell": "lstm", **fields})
+
+
 PRESETS: dict[str, Preset] = {
     "rnn-language": Preset(
         "one RNN reads the source, then writes the target: no separate encoder, O(1) state",
@@ -69,5 +73,18 @@ PRESETS: dict[str, Preset] = {
     "lstm-classifier": Preset(
         "LSTM encoder; the class is read from its pooled outputs",
         {"encoder": "rnn", "decoder": "none", "cell": "lstm", "direction": "both"},
+    ),
+    "image-fixed": _captioning(
+        "a convolutional grid over a picture, its mean the LSTM's first state: one vector, no attention",
+        context="first-state",
+    ),
+    "image-lstm": _captioning(
+        "a convolutional grid over a picture and an LSTM that looks at a part of it for each word (Xu 2015)",
+        context="attention",
+        score="additive",
+    ),
+    "image-transformer": Preset(
+        "patches of a picture read by a Transformer encoder (Dosovitskiy 2021), the caption by a Transformer decoder",
+        {"encoder": "patches", "decoder": "transformer", "depth": 3},
     ),
 }

@@ -11,10 +11,12 @@ Positive = Annotated[int, Field(gt=0)]
 Natural = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
-EncoderKind = Literal["rnn", "convolution", "transformer", "none"]
+EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
 DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 Score = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
+PICTURE_ENCODERS = ("grid", "patches")
+CELL = 8  # pixels of the side of a cell: what one position of a picture's memory stands for
 
 
 class Section(BaseModel):
@@ -33,7 +35,7 @@ class DataConfig(Section):
     target: str | None = None
     """the parallel file with one target a line"""
     pairs: str | None = None
-    """a .tsv (source TAB target) or .jsonl ({"source": …, "target": …}) file, .gz allowed"""
+    """a .tsv (source TAB target) or .jsonl ({"source": …, "target": …}) file, .gz allowed; or COCO's or Flickr8k's"""
     dev_source: str | None = None
     """development sources; without them some pairs are held out"""
     dev_target: str | None = None
@@ -46,6 +48,8 @@ class DataConfig(Section):
     """test targets"""
     test_pairs: str | None = None
     """test pairs as .tsv or .jsonl"""
+    images: str | None = None
+    """the folder of the pictures that sources name (that of the training file)"""
     examples: Positive | None = None
     """how many training examples an embedded corpus generates"""
     dev_examples: Positive | None = None
@@ -83,7 +87,7 @@ class ModelConfig(Section):
     preset: str | None = None
     """the named architecture this started from (see `regard describe`)"""
     encoder: EncoderKind = "transformer"
-    """none: the decoder reads the source itself (a language model)"""
+    """grid, patches: of pictures; none: the decoder reads the source itself (a language model)"""
     decoder: DecoderKind = "transformer"
     """none: the encoder's outputs are pooled and classified"""
     cell: Literal["rnn", "lstm", "gru"] = "lstm"
@@ -128,6 +132,10 @@ class ModelConfig(Section):
     """output layer = target embeddings (and = source embeddings, where the vocabulary is shared)"""
     dropout: Share | None = None
     """on embeddings and the output of every sublayer"""
+    image_size: Positive = 64
+    """pixels of the side that a picture is resized to, a multiple of 8"""
+    augment: Share = 0.0
+    """how far pictures are moved, scaled, turned and tinted in training, as a share of their side"""
     attention_dropout: Share = 0.0
     """on attention weights"""
     pooling: Literal["first", "last", "mean"] = "mean"

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.data.pictures import Gallery, Pictures, hang
 from regard.data.records import Example, Skipped
 from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer
 from regard.errors import UserError
@@ -21,8 +22,8 @@ ENCODED_TOGETHER = 20_000
 class Batch:
     """A padded batch, complete. B rows, S and T the longest source and target."""
 
-    source: Tensor  # (B, S) ids + EOS
-    source_mask: Tensor  # (B, S) True = real
+    source: Tensor  # (B, S) ids + EOS; of pictures bytes
+    source_mask: Tensor  # (B, S) True = real; of pictures (B, 1)
     target_in: Tensor  # (B, T) BOS + ids; for classes BOS alone
     target_out: Tensor  # (B, T) ids + EOS; for classes the class
     target_mask: Tensor  # (B, T) True = real
@@ -44,6 +45,10 @@ class Ragged:
     def row(self, i: int) -> np.ndarray:
         return self.ids[self.starts[i] : self.starts[i + 1]]
 
+    def source(self, i: int) -> list[int]:
+        """A row without EOS, as search takes it."""
+        return self.row(i)[:-1].tolist()
+
     def padded(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(B, L) ids with PAD behind each row, and the mask of what is real."""
         starts = self.starts[rows]
@@ -58,7 +63,7 @@ class Ragged:
 class Pairs:
     """Encoded examples. Sources end with EOS; so do targets, unless they are classes (one id each)."""
 
-    source: Ragged
+    source: Ragged | Gallery
     target: Ragged
     examples: np.ndarray  # (rows,) the index of each row's example in the list that was encoded
 
@@ -76,12 +81,15 @@ class Pairs:
 
 def encode_pairs(
     examples: Sequence[Example],
-    source_tokenizer: Tokenizer,
+    source_tokenizer: Tokenizer | Pictures,
     target_tokenizer: Tokenizer | Labels,
     max_tokens: int | None = None,
 ) -> tuple[Pairs, list[Skipped]]:
     """All pairs with at most `max_tokens` tokens (EOS not counted) on each side, and those that were left out."""
-    labels = isinstance(target_tokenizer, Labels)
+    gallery: Gallery | None = None
+    unreadable: dict[int, str] = {}
+    if isinstance(source_tokenizer, Pictures):
+        gallery, unreadable = hang(source_tokenizer, [example.source for example in examples])
     known = set(target_tokenizer.names) if isinstance(target_tokenizer, Labels) else None
     sources: list[np.ndarray] = []
     targets: list[np.ndarray] = []
@@ -93,10 +101,14 @@ def encode_pairs(
         for index, example in enumerate(examples[start : start + ENCODED_TOGETHER], start):
             if known is not None and example.target not in known:
                 skipped.append(Skipped(f"pair {index + 1}", "its class does not occur in the training data"))
+            elif index in unreadable:
+                skipped.append(Skipped(f"pair {index + 1} ({example.source})", f"its picture: {unreadable[index]}"))
             else:
                 indices.append(index)
                 some.append(example)
-        source_rows = source_tokenizer.encode_batch([example.source for example in some])
+        source_rows: list[list[int]] = [[]] * len(some)
+        if not isinstance(source_tokenizer, Pictures):
+            source_rows = source_tokenizer.encode_batch([example.source for example in some])
         target_rows = target_tokenizer.encode_batch([example.target for example in some])
         fitting: tuple[list[list[int]], list[list[int]]] = ([], [])
         for index, source, target in zip(indices, source_rows, target_rows, strict=True):
@@ -106,13 +118,14 @@ def encode_pairs(
                 continue
             kept.append(index)
             fitting[0].append([*source, EOS])
-            fitting[1].append(target if labels else [*target, EOS])
+            fitting[1].append(target if known is not None else [*target, EOS])
         for rows, arrays, sizes in zip(fitting, (sources, targets), lengths, strict=True):
             sizes.extend(map(len, rows))
             arrays.append(np.fromiter(chain.from_iterable(rows), np.int32))
     skipped.sort(key=lambda one: int(one.where.split()[1]))
     ragged = [_ragged(arrays, sizes) for arrays, sizes in zip((sources, targets), lengths, strict=True)]
-    return Pairs(ragged[0], ragged[1], np.array(kept, np.int64)), skipped
+    rows = np.array(kept, np.int64)
+    return Pairs(ragged[0] if gallery is None else gallery.select(rows), ragged[1], rows), skipped
 
 
 def _ragged(arrays: list[np.ndarray], sizes: list[int]) -> Ragged:

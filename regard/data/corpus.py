@@ -6,8 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 from regard.config import DataConfig, TokenizerConfig, near
+from regard.data.captions import is_caption_file, read_captions
 from regard.data.embedded import EMBEDDED, embedded_corpus
 from regard.data.files import Reading, read_pairs, read_parallel
+from regard.data.pictures import are_pictures
 from regard.data.records import Corpus, Example, Skipped, Task
 from regard.data.splits import carve, default_count, overlap
 from regard.errors import UserError
@@ -29,11 +31,14 @@ def load_corpus(config: DataConfig) -> Corpus:
     if config.corpus is None:
         train = _read(config, "")
         assert train is not None and given is not None
-        return _assemble(config, _stem(given), train, _read(config, "dev_"), _read(config, "test_"))
+        folder = Path(given).parent
+        return _assemble(config, _stem(given), folder, train, _read(config, "dev_"), _read(config, "test_"))
     if config.corpus in EMBEDDED:
         own = [key for key in ("dev_source", "dev_pairs", "test_source", "test_pairs") if getattr(config, key)]
         if own:
             raise UserError(f"data.{own[0]} is given, but data.corpus = {config.corpus!r} splits itself; keep one")
+        if config.images:
+            raise UserError(f"data.images is given, but data.corpus = {config.corpus!r} has its own; leave it out")
         return embedded_corpus(config)
     folder = Path(config.corpus)
     if not folder.is_dir():
@@ -45,14 +50,14 @@ def load_corpus(config: DataConfig) -> Corpus:
     if train is None:
         raise UserError(f"{folder} has no train.tsv (or train.jsonl, .gz allowed); it is not a corpus folder")
     dev, test = (_read(config, f"{split}_") or _from_folder(folder, split) for split in ("dev", "test"))
-    return _assemble(config, folder.resolve().name, train, dev, test)
+    return _assemble(config, folder.resolve().name, folder, train, dev, test)
 
 
 def _read(config: DataConfig, split: str) -> Reading | None:
     """The files given for "" (train), "dev_" or "test_"; None where there are none."""
     source, target, pairs = (getattr(config, f"{split}{kind}") for kind in ("source", "target", "pairs"))
     if pairs:
-        reading = read_pairs(pairs)
+        reading = read_captions(pairs) if is_caption_file(pairs) else read_pairs(pairs)
     elif source:
         reading = read_parallel(source, target)
     else:
@@ -75,7 +80,14 @@ def _not_empty(reading: Reading, files: str) -> Reading:
     return reading
 
 
-def _assemble(config: DataConfig, name: str, train: Reading, dev: Reading | None, test: Reading | None) -> Corpus:
+def _assemble(
+    config: DataConfig, name: str, folder: Path, train: Reading, dev: Reading | None, test: Reading | None
+) -> Corpus:
+    """`folder`: where the training file is, and its pictures are, unless the settings say otherwise."""
+    pictures = are_pictures([example.source for example in train.examples])
+    if config.images and not pictures:
+        odd = next(e.source for e in train.examples if not are_pictures([e.source]))
+        raise UserError(f"data.images = {config.images!r}, but the source {odd!r} is no picture's name; correct one")
     total = len(train.examples)
     carved = carve(
         train.examples,
@@ -98,7 +110,7 @@ def _assemble(config: DataConfig, name: str, train: Reading, dev: Reading | None
             notes.append(f"data.{split}_examples is not used: the {split} files are taken whole")
     if config.examples:
         notes.append("data.examples is not used: it is for embedded corpora; all pairs of the files are taken")
-    task, why = _task(splits["train"])
+    task, why = ("captioning", ()) if pictures else _task(splits["train"])
     skipped = [s for reading in (train, dev, test) if reading for s in reading.skipped]
     return Corpus(
         name=name,
@@ -111,7 +123,9 @@ def _assemble(config: DataConfig, name: str, train: Reading, dev: Reading | None
             "translation": "transformer",
             "continuation": "transformer-language",
             "classification": "lstm-classifier",
+            "captioning": "image-lstm",
         }[task],
+        images=Path(config.images or folder) if pictures else None,
     )
 
 

@@ -56,7 +56,7 @@ def read_parallel(source: str | Path, target: str | Path) -> Reading:
             f"{source} has {len(sources)} lines and {target} has {len(targets)}; parallel files need equally many"
         )
     pairs = [(f"{source}:{n}", one, other) for n, (one, other) in enumerate(zip(sources, targets, strict=True), 1)]
-    return _without_empty(pairs)
+    return without_empty(pairs)
 
 
 def read_pairs(path: str | Path) -> Reading:
@@ -72,7 +72,7 @@ def read_pairs(path: str | Path) -> Reading:
         where = f"{path}:{number}"
         source, target = split(where, line) if line.strip() else ("", "")
         pairs.append((where, source, target))
-    return _without_empty(pairs)
+    return without_empty(pairs)
 
 
 def _tsv_columns(where: str, line: str) -> tuple[str, str]:
@@ -103,7 +103,7 @@ def _json_fields(where: str, line: str) -> tuple[str, str]:
     return record["source"], record["target"]
 
 
-def _without_empty(pairs: list[tuple[str, str, str]]) -> Reading:
+def without_empty(pairs: list[tuple[str, str, str]]) -> Reading:
     """Pairs with an empty side are left out; where every source is empty the targets alone are the data."""
     only_targets = any(target.strip() for _, _, target in pairs) and not any(source.strip() for _, source, _ in pairs)
     examples, skipped = [], []

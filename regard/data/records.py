@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from regard.config import TokenizerConfig
 
 # continuation: every source is empty, the target is text to model
-Task = Literal["translation", "continuation", "classification"]
+Task = Literal["translation", "continuation", "classification", "captioning"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Corpus:
     task: Task
     tokenizer: TokenizerConfig
     model: str
+    images: Path | None = None  # sources are pictures in this folder (or scenes); None: they are text
 
     def splits(self) -> dict[str, list[Example]]:
         return {"train": self.train, "dev": self.dev, "test": self.test}

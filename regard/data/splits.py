@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from regard.data.pictures import split_reference
 from regard.data.records import Example
 from regard.errors import UserError
 
@@ -26,11 +27,13 @@ def default_count(total: int) -> int:
 
 
 def carve(examples: Sequence[Example], dev: int, test: int, seed: int) -> Carved:
-    """`dev` and `test` examples drawn off (0: none). Pairs with one source move together; train keeps its order."""
+    """`dev` and `test` examples drawn off (0: none). Pairs with one source move together (of a picture whatever word
+    goes with it); train keeps its order.
+    """
     places: dict[str, list[int]] = {}
     continuation = not any(example.source for example in examples)
     for index, example in enumerate(examples):
-        places.setdefault(example.target if continuation else example.source, []).append(index)
+        places.setdefault(example.target if continuation else _name(example), []).append(index)
     groups = sorted(places.values())
     random.Random(f"carve {seed}").shuffle(groups)
     wanted = {name: count for name, count in (("dev", dev), ("test", test)) if count}
@@ -76,5 +79,10 @@ def _take(groups: list[list[int]], name: str, count: int, split: list[str], keep
 
 def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> int:
     """How many held-out examples have a source (or, where sources are empty, a target) that train has too."""
-    seen = {example.source or example.target for example in train}
-    return sum((example.source or example.target) in seen for example in held_out)
+    seen = {_name(example) or example.target for example in train}
+    return sum((_name(example) or example.target) in seen for example in held_out)
+
+
+def _name(example: Example) -> str:
+    """The source; of a picture without the word that goes with it."""
+    return split_reference(example.source)[0]

@@ -2,7 +2,7 @@
 
 Its model is built from ours and kept beside the run. Greedy outputs are those of torch. Its beam search ends a sentence
 at a fixed number of finished hypotheses, which with few of them is too early (regard.decoding.beam tells why): with the
-patience given here outputs score as high as torch's or higher. What it does not end, or cannot take, is left to torch.
+patience given here most outputs are torch's too. What it does not end, or cannot take, is left to torch.
 """
 
 from __future__ import annotations

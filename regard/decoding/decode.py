@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.config import SearchConfig
+from regard.data.pictures import Picture, picture_rows
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decoding.beam import beam_search
 from regard.decoding.greedy import greedy_search
@@ -18,6 +19,7 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.sampling import sample, sentence_seed
 from regard.models.seq2seq import Model
 
+Source = Sequence[int] | Picture  # ids without EOS, or a picture
 Progress = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
 
@@ -46,7 +48,7 @@ def evaluating(model: Model) -> Iterator[None]:
         model.train(training)
 
 
-def too_long(model: Model, source: Sequence[int], prefix: Sequence[int] = ()) -> TooLong | None:
+def too_long(model: Model, source: Source, prefix: Sequence[int] = ()) -> TooLong | None:
     """Whether the model's positions end before this row does (source without EOS, prefix without BOS)."""
     reads, begins = len(source) + 1, len(prefix) + 1
     if model.max_source is not None and reads > model.max_source:
@@ -60,15 +62,15 @@ def too_long(model: Model, source: Sequence[int], prefix: Sequence[int] = ()) ->
 
 def decode(
     model: Model,
-    sources: Sequence[Sequence[int]],
+    sources: Sequence[Source],
     config: SearchConfig,
     prefixes: Sequence[Sequence[int]] | None = None,
     progress: Progress | None = None,
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
 
-    sources: ids without EOS. prefixes: target ids that each output must begin with (and that are not returned); a
-    language model continues them. An empty source is a source like any other.
+    sources: ids without EOS, or pictures. prefixes: target ids that each output must begin with (and that are not
+    returned); a language model continues them. An empty source is a source like any other.
     """
     prefixes = prefixes if prefixes is not None else [()] * len(sources)
     assert len(prefixes) == len(sources), "one prefix for each source"
@@ -92,7 +94,7 @@ def decode(
 
 
 def classify(
-    model: Model, sources: Sequence[Sequence[int]], batch_tokens: int = 4096, progress: Progress | None = None
+    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: Progress | None = None
 ) -> list[tuple[float, ...] | TooLong]:
     """The probability of each class (C of them) for each source, or the reason why there is none; in input order."""
     results: list[tuple[float, ...] | TooLong | None] = [too_long(model, source) for source in sources]
@@ -122,8 +124,12 @@ def plan_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int
         yield batch
 
 
-def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids with EOS appended, (B, S), and their mask, True = real."""
+def pad_sources(sources: Sequence[Source], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Ids with EOS appended, (B, S), and their mask, True = real; or pictures, as their encoder reads them."""
+    pictures = [source for source in sources if isinstance(source, Picture)]
+    if pictures:
+        rows, real = picture_rows(pictures)
+        return torch.from_numpy(rows).to(device), torch.from_numpy(real).to(device)
     longest = max(len(source) for source in sources) + 1
     ids = torch.tensor([[*source, EOS] + [PAD] * (longest - len(source) - 1) for source in sources])
     lengths = torch.tensor([len(source) + 1 for source in sources])
@@ -135,7 +141,7 @@ def device_of(model: Model) -> torch.device:
 
 
 def _decode_batch(
-    model: Model, sources: list[Sequence[int]], prefixes: list[Sequence[int]], config: SearchConfig
+    model: Model, sources: list[Source], prefixes: list[Sequence[int]], config: SearchConfig
 ) -> list[list[Hypothesis]]:
     """One batch, whose prefixes are of one length."""
     source, mask = pad_sources(sources, device_of(model))
@@ -153,7 +159,7 @@ def _decode_batch(
         return beam_search(model, memory, first, limits, config)
 
 
-def generation_limit(model: Model, source: Sequence[int], first: int, config: SearchConfig) -> int:
+def generation_limit(model: Model, source: Source, first: int, config: SearchConfig) -> int:
     """Most tokens to generate, EOS included; the model reads all of them but the last, after `first` others."""
     limits = [config.max_tokens or 2 * len(source) + 50]
     if model.max_target is not None:

@@ -16,7 +16,7 @@ from regard.models.seq2seq import Memory, Model
 FEW = 256  # tokens that mostly hold top_p together; finding them is 6 times as fast as sorting 8,000
 
 
-def sentence_seed(seed: int, source: Sequence[int], prefix: Sequence[int]) -> int:
+def sentence_seed(seed: int, source: Sequence[object], prefix: Sequence[int]) -> int:
     """A seed made of the run's seed and the sentence itself.
 
     So a sentence draws the same samples alone, in any batch, at any place of the input; equal sentences draw equal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +9,7 @@ import torch
 from regard.config import SearchConfig
 from regard.data.tokenizer import BOS, EOS
 from regard.decoding.beam import beam_steps
-from regard.decoding.decode import device_of, evaluating, generation_limit, pad_sources
+from regard.decoding.decode import Source, device_of, evaluating, generation_limit, pad_sources
 from regard.decoding.hypothesis import Hypothesis
 from regard.models.seq2seq import Model
 
@@ -40,8 +39,8 @@ class BeamTree:
         return {self.best[:length] for length in range(1, len(self.best) + 1)}
 
 
-def beam_tree(model: Model, source: Sequence[int], config: SearchConfig) -> BeamTree:
-    """Search for one source (ids without EOS), and all that was kept on the way."""
+def beam_tree(model: Model, source: Source, config: SearchConfig) -> BeamTree:
+    """Search for one source (ids without EOS, or a picture), and all that was kept on the way."""
     found: list[list[Hypothesis]] = [[]]
     layers: list[list[Node]] = []
     with evaluating(model):

@@ -1,12 +1,26 @@
 """How good a model is: measures, the reports made of them, and simple baselines."""
 
 from regard.evaluation.baselines import baselines
-from regard.evaluation.evaluate import evaluate_classifier, evaluate_language, evaluate_translation, teacher_forced
+from regard.evaluation.evaluate import (
+    evaluate_captions,
+    evaluate_classifier,
+    evaluate_language,
+    evaluate_translation,
+    teacher_forced,
+)
 from regard.evaluation.metrics import Score, bleu, bleu_tokenizer, chrf, exact_match, ter
 from regard.evaluation.render import render
-from regard.evaluation.report import ClassifierReport, LanguageReport, Report, TeacherForced, TranslationReport
+from regard.evaluation.report import (
+    CaptionReport,
+    ClassifierReport,
+    LanguageReport,
+    Report,
+    TeacherForced,
+    TranslationReport,
+)
 
 __all__ = [
+    "CaptionReport",
     "ClassifierReport",
     "LanguageReport",
     "Report",
@@ -17,6 +31,7 @@ __all__ = [
     "bleu",
     "bleu_tokenizer",
     "chrf",
+    "evaluate_captions",
     "evaluate_classifier",
     "evaluate_language",
     "evaluate_translation",

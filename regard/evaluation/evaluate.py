@@ -11,7 +11,14 @@ from regard.data.batches import Batch
 from regard.decoding.decode import device_of, evaluating
 from regard.errors import UserError
 from regard.evaluation import metrics
-from regard.evaluation.report import ClassifierReport, ClassScore, LanguageReport, TeacherForced, TranslationReport
+from regard.evaluation.report import (
+    CaptionReport,
+    ClassifierReport,
+    ClassScore,
+    LanguageReport,
+    TeacherForced,
+    TranslationReport,
+)
 from regard.models.seq2seq import Model
 
 
@@ -61,6 +68,29 @@ def evaluate_translation(
         forced=forced,
         unfinished=unfinished,
         too_long=too_long,
+    )
+
+
+def evaluate_captions(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    pointing: metrics.Score | None = None,
+    forced: TeacherForced | None = None,
+    unfinished: int = 0,
+    resamples: int = metrics.RESAMPLES,
+) -> CaptionReport:
+    """Exact match and BLEU (of n-grams up to 4) of captions; exact match also by the words of the reference."""
+    return CaptionReport(
+        pictures=len(references),
+        exact=metrics.exact_match(hypotheses, references),
+        bleu=metrics.bleu(hypotheses, references, resamples, metrics.bleu_tokenizer(references)),
+        chrf=metrics.chrf(hypotheses, references, resamples),
+        pointing=pointing,
+        by_length=metrics.exact_by_length(hypotheses, references, [len(text.split()) for text in references]),
+        length_unit="words",
+        forced=forced,
+        unfinished=unfinished,
     )
 
 

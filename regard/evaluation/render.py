@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from regard.evaluation.metrics import Bucket, Score
-from regard.evaluation.report import ClassifierReport, LanguageReport, Report, TeacherForced, TranslationReport
+from regard.evaluation.report import (
+    CaptionReport,
+    ClassifierReport,
+    LanguageReport,
+    Report,
+    TeacherForced,
+    TranslationReport,
+)
 
 WIDEST_TABLE = 20  # classes; above, only the most frequent confusions are shown
 MOST_CONFUSED = 10
@@ -19,6 +26,8 @@ def render(report: Report) -> str:
             lines = _language(report)
         case ClassifierReport():
             lines = _classifier(report)
+        case CaptionReport():
+            lines = _captions(report)
     return "\n".join(lines)
 
 
@@ -31,8 +40,18 @@ def _translation(report: TranslationReport) -> list[str]:
     lines += ["", f"exact match by length of the source in {report.length_unit}"]
     lines += [_bar(bucket) for bucket in report.by_length]
     lines += ["", "sacreBLEU signatures"]
-    lines += [f"  {score.name:<5} {score.signature}" for score in (report.bleu, report.chrf, report.ter)]
-    return lines
+    return [*lines, *(_signature(score) for score in (report.bleu, report.chrf, report.ter))]
+
+
+def _captions(report: CaptionReport) -> list[str]:
+    lines = [f"{report.pictures} pictures"]
+    lines += _problems(report.unfinished, "ended by the length limit (search.max_tokens)")
+    lines += [_score(score) for score in (report.exact, report.bleu, report.chrf)]
+    if report.pointing is not None:
+        lines += [f"{_score(report.pointing)}   peak of attention on the object, when its noun is written"]
+    lines += [*_forced(report.forced), "", f"exact match by length of the caption in {report.length_unit}"]
+    lines += [_bar(bucket) for bucket in report.by_length]
+    return [*lines, "", "sacreBLEU signatures", *(_signature(score) for score in (report.bleu, report.chrf))]
 
 
 def _language(report: LanguageReport) -> list[str]:
@@ -66,6 +85,10 @@ def _classifier(report: ClassifierReport) -> list[str]:
 def _score(score: Score) -> str:
     sure = "" if score.low is None else f"   95 % interval {score.low:.2f} to {score.high:.2f}"
     return f"{score.name:<15} {score.value:6.2f}{sure}"
+
+
+def _signature(score: Score) -> str:
+    return f"  {score.name:<5} {score.signature}"
 
 
 def _forced(forced: TeacherForced | None) -> list[str]:

@@ -80,7 +80,23 @@ class ClassifierReport:
         return {"task": "classification", **_plain(self)}
 
 
-Report = TranslationReport | LanguageReport | ClassifierReport
+@dataclass(frozen=True)
+class CaptionReport:
+    pictures: int
+    exact: Score
+    bleu: Score
+    chrf: Score
+    pointing: Score | None  # how often attention's peak lies on the object when its noun is written; None: not known
+    by_length: tuple[Bucket, ...]
+    length_unit: str  # of the captions in by_length
+    forced: TeacherForced | None
+    unfinished: int  # captions that the length limit ended
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"task": "captioning", **_plain(self)}
+
+
+Report = TranslationReport | LanguageReport | ClassifierReport | CaptionReport
 
 
 def _plain(report: Report) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regard.config import ModelConfig, RunConfig, TokenizerConfig, TrainingConfig, preset_fields
+from regard.config.tree import CELL, PICTURE_ENCODERS
 from regard.data.corpus import Corpus, Example
 from regard.data.embedded import EMBEDDED
 
@@ -23,6 +24,7 @@ class Measure:
     target: float
     letters: int  # different characters
     overlap: float  # how much of the text on each side is written in characters that both sides use
+    cells: int = 0  # positions of a picture
 
     @property
     def longer(self) -> float:
@@ -32,7 +34,7 @@ class Measure:
 def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
     """The configuration with every choice made. A pure function: the same corpus gives the same recipe."""
     config = _with_preset(config, corpus)
-    measure = measure_text(corpus.train)
+    measure = measure_text(corpus.train) if corpus.images is None else measure_captions(corpus.train, config.model)
     suggested = corpus.tokenizer if config.data.corpus in EMBEDDED else TokenizerConfig()
     tokenizer = _tokenizer(config, suggested, measure)
     metric = config.training.metric or _metric(config.model, corpus, measure)
@@ -52,7 +54,7 @@ def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
 
 def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
     """Width and dropout by how much there is to learn from, where they are not set."""
-    attends = bool({"transformer", "convolution"} & {given.encoder, given.decoder})
+    attends = bool({"transformer", "convolution", "grid", "patches"} & {given.encoder, given.decoder})
     wide = measure.pairs >= (100_000 if attends else 20_000)
     chosen: dict[str, float] = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
     if given.dropout is None:
@@ -70,6 +72,12 @@ def measure_text(examples: list[Example]) -> Measure:
     )
 
 
+def measure_captions(examples: list[Example], model: ModelConfig) -> Measure:
+    """Of pictures only the captions are text."""
+    text = measure_text([Example("", example.target) for example in examples])
+    return replace(text, cells=(model.image_size // CELL) ** 2)
+
+
 def _letters(texts: Iterable[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for text in texts:
@@ -80,13 +88,14 @@ def _letters(texts: Iterable[str]) -> Counter[str]:
 def _tokenizer(config: RunConfig, suggested: TokenizerConfig, measure: Measure) -> TokenizerConfig:
     given = config.tokenizer
     short = measure.longer < 25 and measure.letters < 200
-    kind = given.kind or suggested.kind or ("character" if short else "bpe")
+    by_text = "word" if measure.cells else "character" if short else "bpe"  # captions name things, seldom new ones
+    kind = given.kind or suggested.kind or by_text
     # the suggested size belongs to the suggested kind
     size = given.size or (suggested.size if kind == suggested.kind else None) or _size(kind, measure)
     shared = next((s for s in (given.shared, suggested.shared) if s is not None), measure.overlap > 0.8)
     if config.model.encoder == "none":
         shared = True
-    elif config.model.decoder == "none":
+    elif config.model.encoder in PICTURE_ENCODERS or config.model.decoder == "none":
         shared = False
     return TokenizerConfig(kind=kind, size=size, shared=shared)
 
@@ -119,7 +128,7 @@ def _dropout(metric: str, measure: Measure, attends: bool) -> float:
 def _training(
     given: TrainingConfig, model: ModelConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str
 ) -> TrainingConfig:
-    tokens = _tokens(measure.longer, tokenizer)  # of the longer side of a pair
+    tokens = max(_tokens(measure.longer, tokenizer), measure.cells)  # of the longer side of a pair
     everything = measure.pairs * tokens
     batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), 4096)
     steps = given.steps
@@ -154,10 +163,10 @@ def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
 
 def _rate(model: ModelConfig) -> float:
     kinds = {model.encoder, model.decoder}
-    if "transformer" in kinds or "convolution" in kinds:
+    if {"transformer", "convolution", "patches"} & kinds:
         peak = min(0.25 / model.width, 2e-3)  # 1e-3 at width 256
         return float(f"{peak / 2 if model.norm == 'post' else peak:.1g}")
-    return 1e-3 if model.cell == "rnn" else 2e-3
+    return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3
 
 
 def _steps(batches: float, batch_tokens: int, tokens: float, model: ModelConfig, tokenizer: TokenizerConfig) -> int:
@@ -174,6 +183,7 @@ def step_seconds(batch_tokens: int, tokens: float, model: ModelConfig, size: int
     width = model.width
     depth = (model.encoder_depth or model.depth) + (model.decoder_depth or model.depth)
     per_layer = {"transformer": 14, "convolution": 10, "rnn": {"rnn": 2, "gru": 6, "lstm": 8}[model.cell], "none": 0}
+    per_layer |= {"patches": 14, "grid": 60}
     matrices = width * width * (per_layer[model.encoder] + per_layer[model.decoder]) * depth / 2
     work = 6 * batch_tokens * (matrices + width * size) / 80e9
     sequential = 1.5e-3 * tokens * depth if "rnn" in (model.encoder, model.decoder) else 0.0

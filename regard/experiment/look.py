@@ -43,7 +43,7 @@ class GreedyScore:
         dev = material.dev  # without the pairs that are left out for their length
         examples = [material.corpus.dev[index] for index in dev.examples[:DECODED].tolist()]
         self._references = [example.target for example in examples]
-        self._sources = [dev.source.row(row)[:-1].tolist() for row in range(len(examples))]  # without EOS
+        self._sources = [dev.source.source(row) for row in range(len(examples))]
         self._search = SearchConfig(beams=1, max_tokens=output_limit(dev.target_lengths[:DECODED]))
 
     def measure(self) -> float:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from regard.config import RunConfig
 from regard.config.check import check
+from regard.config.tree import PICTURE_ENCODERS
 from regard.data.batches import Pairs, encode_pairs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
+from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.experiment.defaults import complete
@@ -23,7 +25,7 @@ class Material:
     config: RunConfig
     corpus: Corpus
     task: Task
-    source: Tokenizer
+    source: Tokenizer | Pictures
     target: Tokenizer | Labels
     model: Model
     train: Pairs
@@ -40,11 +42,11 @@ def begin(config: RunConfig) -> Material:
     corpus = load_corpus(config.data)
     config = complete(config, corpus)
     check(config)
-    _check_fit(config, task_of(config, corpus))
+    _check_fit(config, corpus)
     return gather(config, corpus, _train_tokenizers(config, corpus))
 
 
-def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer, Tokenizer | Labels]) -> Material:
+def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels]) -> Material:
     """The same from complete settings and trained tokenizers."""
     source, target = tokenizers
     model = build_model(config.model, source.size, target.size, source is target, config.training.seed)
@@ -64,12 +66,20 @@ def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer, Token
 def task_of(config: RunConfig, corpus: Corpus) -> Task:
     if config.model.decoder == "none":
         return "classification"
+    if corpus.images is not None:
+        return "captioning"
     return "translation" if any(example.source for example in corpus.train) else "continuation"
 
 
-def _check_fit(config: RunConfig, task: Task) -> None:
+def _check_fit(config: RunConfig, corpus: Corpus) -> None:
     """What only the corpus can tell: whether this model and this metric make sense for it."""
-    metric = config.training.metric
+    metric, task = config.training.metric, task_of(config, corpus)
+    if (corpus.images is not None) != (config.model.encoder in PICTURE_ENCODERS):
+        kind, remedy = ("text", "'lstm-additive'") if corpus.images is None else ("pictures", "'image-lstm'")
+        raise UserError(
+            f"model.encoder = {config.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
+            f"take another encoder, such as that of model.preset = {remedy}"
+        )
     if task == "continuation" and config.model.encoder != "none":
         raise UserError(
             f"model.encoder = {config.model.encoder!r}, but every source of the corpus is empty; "
@@ -81,14 +91,18 @@ def _check_fit(config: RunConfig, task: Task) -> None:
         raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
 
 
-def _train_tokenizers(config: RunConfig, corpus: Corpus) -> tuple[Tokenizer, Tokenizer | Labels]:
+def _train_tokenizers(config: RunConfig, corpus: Corpus) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
     kind, size = config.tokenizer.kind, config.tokenizer.size
     assert kind is not None, "complete the configuration first"
     sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
     if config.tokenizer.shared:
+        assert corpus.images is None
         both = Tokenizer.train([*sources, *targets], kind, size)
         return both, both
-    source = Tokenizer.train(sources, kind, size)
+    if corpus.images is not None:
+        source = Pictures.train(sources, config.model.image_size, corpus.images)
+    else:
+        source = Tokenizer.train(sources, kind, size)
     return source, Labels.train(targets) if config.model.decoder == "none" else Tokenizer.train(targets, kind, size)
 
 

@@ -28,9 +28,12 @@ from regard.checkpoint import (
 )
 from regard.config import RunConfig, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
+from regard.data.pictures import Pictures
 from regard.errors import UserError
 from regard.experiment.look import development_look
 from regard.experiment.material import Material, begin, gather
+from regard.experiment.opening import opening
+from regard.experiment.specimens import specimens
 from regard.files import write_text
 from regard.runtime import Interrupt, prepare
 from regard.training import loop
@@ -42,7 +45,8 @@ from regard.training.state import State, new_state, restore
 METRICS = "metrics.jsonl"
 SAVE_SECONDS = 60  # at least so often the training state is written
 EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
-PLACES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")} | {"corpus"}
+PLACES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
+PLACES |= {"corpus", "images"}
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, pro
     else:
         _save(state, out)  # from here on, a run without a state is one that lost it
     line = ProgressLine(training, loop.total_steps(material.train, training), quiet=not progress)
-    for text in _opening(material, state, facts):
+    for text in opening(material, state, facts):
         line.say(text)
     look = development_look(material)
     interrupted = _follow(material, state, metrics, line, look, out)
@@ -159,8 +163,7 @@ def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
         "torch": torch.__version__,
         "fingerprint": fingerprint(corpus),
     }
-    examples = {"dev": corpus.dev, "test": corpus.test}
-    start_run(out, material.config, material.source, material.target, examples, facts)
+    start_run(out, material.config, material.source, material.target, specimens(material, out), facts)
     return material, facts
 
 
@@ -178,7 +181,10 @@ def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     corpus = load_corpus(config.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
-    return gather(config, corpus, read_tokenizers(out, config)), facts
+    source, target = read_tokenizers(out, config)
+    if isinstance(source, Pictures) and corpus.images is not None:
+        source = source.in_folder(corpus.images)
+    return gather(config, corpus, (source, target)), facts
 
 
 def _go_on(material: Material, state: State, out: Path) -> None:
@@ -275,24 +281,3 @@ def _passes(material: Material, state: State) -> float:
 def _results(result: RunResult) -> dict[str, Any]:
     keys = ("ended", "step", "epoch", "seconds", "best", "best_step", "model", "dev")
     return {key: getattr(result, key) for key in keys}
-
-
-def _opening(material: Material, state: State, facts: dict[str, Any]) -> list[str]:
-    """What is about to be trained on what, and what was left out."""
-    corpus, config = material.corpus, material.config
-    counts = ", ".join(f"{len(examples):,} {split}" for split, examples in corpus.splits().items())
-    lines = [f"{corpus.name}: {counts} pairs", *(f"note: {note}" for note in corpus.notes)]
-    if material.skipped:
-        reasons = "; ".join(f"{count:,} {why}" for why, count in material.skipped.items())
-        lines.append(f"left out: {reasons}")
-    sizes = f"{material.source.size:,}" if facts["shared"] else f"{material.source.size:,} and {material.target.size:,}"
-    lines.append(
-        f"{config.model.preset or 'model'}: {material.parameters:,} parameters; {config.tokenizer.kind} tokenizer, "
-        f"{sizes} entries; CPU threads: {torch.get_num_threads()}"
-    )
-    if state.progress.step:
-        lines.append(f"going on after step {state.progress.step:,}")
-        if (facts["threads"], facts["torch"]) != (torch.get_num_threads(), torch.__version__):
-            began = f"{facts['threads']} threads and torch {facts['torch']}"
-            lines.append(f"note: the run began with {began}, so its weights may differ in the last bits")
-    return lines

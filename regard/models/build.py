@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 
 from regard.config import ModelConfig
+from regard.config.tree import CELL, PICTURE_ENCODERS
 from regard.models.classifier import Classifier
 from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.models.language import Language, TransformerReader
 from regard.models.recurrent import RecurrentDecoder, RecurrentEncoder, RecurrentReader
 from regard.models.seq2seq import Decoder, Encoder, Model, Seq2Seq
 from regard.models.transformer import LayerShape, TransformerDecoder, TransformerEncoder
+from regard.models.vision import Canvas, GridEncoder, PatchEncoder
 from regard.nn.attention import (
     Additive,
     Attention,
@@ -30,7 +34,10 @@ from regard.nn.recurrent import LSTMCell
 
 
 def build_model(config: ModelConfig, source_size: int, target_size: int, shared: bool, seed: int) -> Model:
-    """A model with fresh weights, the same for the same seed. `shared`: both sides have one vocabulary."""
+    """A model with fresh weights, the same for the same seed. `shared`: both sides have one vocabulary.
+
+    Of pictures, source_size is the number of words that may go with them, and one for none.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = _assemble(config, source_size, target_size, shared)
@@ -42,17 +49,28 @@ def _assemble(config: ModelConfig, source_size: int, target_size: int, shared: b
     dropout = config.dropout or 0.0
     encoder_width, decoder_width = config.encoder_width or config.width, config.decoder_width or config.width
     limit = config.max_positions if config.positions == "learned" else None
-    limits = {"rnn": None, "none": None, "transformer": limit, "convolution": limit}
+    limits = {"transformer": limit, "convolution": limit}
     if config.encoder == "none":
         return _build_language(config, target_size, dropout, decoder_width, limit)
-    source_embedding = Embedding(source_size, encoder_width, dropout)
-    encoder = _build_encoder(config, source_embedding, dropout)
+    if config.encoder in PICTURE_ENCODERS:
+        source_embedding, encoder = None, _build_picture_encoder(config, source_size, encoder_width, dropout)
+    else:
+        source_embedding = Embedding(source_size, encoder_width, dropout)
+        encoder = _build_encoder(config, source_embedding, dropout)
     if config.decoder == "none":
-        return Classifier(encoder, config.pooling, target_size, dropout, limits[config.encoder])
-    one_table = shared and config.tied_embeddings and encoder_width == decoder_width
+        return Classifier(encoder, config.pooling, target_size, dropout, limits.get(config.encoder))
+    one_table = source_embedding is not None and shared and config.tied_embeddings and encoder_width == decoder_width
     embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout)
     decoder = _build_decoder(config, embedding, encoder.width, target_size, dropout)
-    return Seq2Seq(encoder, decoder, limits[config.encoder], limits[config.decoder])
+    return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder))
+
+
+def _build_picture_encoder(config: ModelConfig, words: int, width: int, dropout: float) -> Encoder:
+    depth = config.encoder_depth or config.depth
+    canvas = Canvas(words, width, config.image_size, CELL, config.augment)
+    if config.encoder == "grid":
+        return GridEncoder(canvas, width, depth, dropout)
+    return PatchEncoder(canvas, replace(_shape(config, width, dropout), positions=None), CELL, depth)
 
 
 def _build_encoder(config: ModelConfig, embedding: Embedding, dropout: float) -> Encoder:
@@ -65,8 +83,8 @@ def _build_encoder(config: ModelConfig, embedding: Embedding, dropout: float) ->
             return TransformerEncoder(embedding, positions, shape, depth)
         case "convolution":
             return ConvolutionEncoder(embedding, positions, shape, config.kernel, depth)
-        case "none":
-            raise AssertionError("a language model has no encoder")
+        case "grid" | "patches" | "none":
+            raise AssertionError("pictures are read elsewhere, and a language model has no encoder")
 
 
 def _build_decoder(config: ModelConfig, embedding: Embedding, memory_width: int, size: int, dropout: float) -> Decoder:
@@ -137,8 +155,12 @@ def _score(config: ModelConfig, query_width: int, memory_width: int) -> Score:
 
 
 def _initialise(model: nn.Module) -> None:
-    """Glorot for matrices, zero for biases, orthogonal recurrence, open forget gates; tables draw their own."""
+    """Glorot for matrices, zero for biases, He for convolutions
+    over pictures, orthogonal recurrence, open forget gates; tables draw their own."""
     for name, module in model.named_modules():
+        if isinstance(module, nn.Conv2d) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
         if isinstance(module, nn.Linear):
             if name.endswith("state_proj"):
                 for gate in module.weight.data.split(module.in_features):

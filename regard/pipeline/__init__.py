@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from regard.checkpoint import load_run
+from regard.pipeline.captioner import Captioner
 from regard.pipeline.classifier import Classifier
 from regard.pipeline.contract import Pipeline
 from regard.pipeline.engine import Engine, fast_decoder
@@ -13,7 +14,7 @@ from regard.pipeline.result import Result
 from regard.pipeline.writers import Continuer, Translator
 from regard.runtime import prepare
 
-__all__ = ["Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
+__all__ = ["Captioner", "Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
 
 
 def load(
@@ -22,7 +23,7 @@ def load(
     weights: Literal["model", "last", "best"] = "model",
     engine: Engine = "torch",
 ) -> Pipeline:
-    """A run directory as a Translator, a Continuer or a Classifier. Loading runs no code of the run's.
+    """A run directory as a Translator, a Continuer, a Classifier or a Captioner. Loading runs no code of the run's.
 
     `engine`: ctranslate2 (or ctranslate2-int8) decodes a Transformer faster; auto takes it where it can run.
     """
@@ -36,3 +37,5 @@ def load(
             return Continuer(run)
         case "classification":
             return Classifier(run)
+        case "captioning":
+            return Captioner(run)

@@ -7,8 +7,9 @@ import math
 from regard.analysis.trace import Dictation, trace
 from regard.config import SearchConfig
 from regard.data.corpus import Example
-from regard.data.tokenizer import BOS, EOS, Labels
+from regard.data.tokenizer import BOS, Labels
 from regard.decoding import TooLong, classify
+from regard.decoding.decode import Source
 from regard.evaluation import Report, evaluate_classifier
 from regard.pipeline.contract import Pipeline, Progress
 from regard.pipeline.result import NOTHING, Result, no_result
@@ -45,7 +46,7 @@ class Classifier(Pipeline):
         assert isinstance(self.run.target_tokenizer, Labels)
         return self.run.target_tokenizer
 
-    def _result(self, source: list[int], probabilities: tuple[float, ...] | TooLong) -> Result:
+    def _result(self, source: Source, probabilities: tuple[float, ...] | TooLong) -> Result:
         if isinstance(probabilities, TooLong):
             return no_result(probabilities)
         ranked = sorted(zip(self._labels.names, probabilities, strict=True), key=lambda pair: -pair[1])
@@ -60,7 +61,7 @@ class Classifier(Pipeline):
             tracer=lambda: trace(self.model, self._dictation(source, label)),
         )
 
-    def _dictation(self, source: list[int], label: str) -> Dictation:
+    def _dictation(self, source: Source, label: str) -> Dictation:
         self.check_fits(source, [])
-        tokens = tuple(self.source_tokenizer.tokens([*source, EOS]))
-        return Dictation([*source, EOS], [BOS], tokens, ("<s>",), (label,))
+        read, tokens = self.reading(source)
+        return Dictation(read, [BOS], tokens, ("<s>",), (label,))

@@ -12,7 +12,10 @@ from regard.checkpoint import Run
 from regard.config import SearchConfig, settle
 from regard.data.batches import Batch, encode_pairs, make_batch, plan
 from regard.data.corpus import Example
+from regard.data.pictures import Picture, Pictures
+from regard.data.tokenizer import EOS
 from regard.decoding import too_long
+from regard.decoding.decode import Source
 from regard.errors import UserError
 from regard.evaluation import Report, TeacherForced, teacher_forced
 from regard.models.build import build_model
@@ -69,7 +72,16 @@ class Pipeline(ABC):
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         """How good the model is on these pairs."""
 
-    def check_fits(self, source: list[int], target: list[int]) -> None:
+    def reading(self, given: Source) -> tuple[list[int] | Picture, tuple[str, ...]]:
+        """All that the encoder reads, a text with its end, and a name for each of its positions."""
+        if isinstance(given, Picture):
+            assert isinstance(self.source_tokenizer, Pictures)
+            return given, tuple(self.source_tokenizer.tokens(given))
+        assert not isinstance(self.source_tokenizer, Pictures)
+        ids = [*given, EOS]
+        return ids, tuple(self.source_tokenizer.tokens(ids))
+
+    def check_fits(self, source: Source, target: list[int]) -> None:
         """Refuse what is longer than the model's positions."""
         problem = too_long(self.model, source, target)
         if problem is not None:

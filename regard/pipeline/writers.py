@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from regard.analysis.trace import Dictation, trace
 from regard.checkpoint import Run
 from regard.config import SearchConfig
 from regard.data.corpus import Example
+from regard.data.pictures import Picture
 from regard.data.tokenizer import BOS, EOS, Tokenizer
 from regard.decoding import Hypothesis, TooLong, decode
 from regard.decoding.ctranslate import FastDecoder
+from regard.decoding.decode import Source
 from regard.decoding.tree import BeamTree, beam_tree
 from regard.errors import UserError
 from regard.evaluation import Report, bleu_tokenizer, evaluate_language, evaluate_translation
@@ -29,14 +32,14 @@ class Writer(Pipeline, ABC):
         assert isinstance(self.run.target_tokenizer, Tokenizer)
         return self.run.target_tokenizer
 
-    def result(self, given: list[int], found: list[Hypothesis] | TooLong) -> Result:
-        """`given`: the ids that were read, a source or a beginning."""
+    def result(self, given: Source, found: list[Hypothesis] | TooLong) -> Result:
+        """`given`: what was read, a source or a beginning."""
         if isinstance(found, TooLong):
             return no_result(found)
         each = tuple(self._one(given, hypothesis) for hypothesis in found)
         return each[0] if len(each) == 1 else self._one(given, found[0], each)
 
-    def _one(self, given: list[int], hypothesis: Hypothesis, alternatives: tuple[Result, ...] = ()) -> Result:
+    def _one(self, given: Source, hypothesis: Hypothesis, alternatives: tuple[Result, ...] = ()) -> Result:
         ids = list(hypothesis.tokens)
         return Result(
             text=self.target_tokenizer.decode(ids),
@@ -49,44 +52,64 @@ class Writer(Pipeline, ABC):
         )
 
     @abstractmethod
-    def dictation_of(self, given: list[int], written: list[int], finished: bool) -> Dictation:
+    def dictation_of(self, given: Source, written: list[int], finished: bool) -> Dictation:
         """Reading `given` and writing `written`, and its end where it was reached."""
 
 
-class Translator(Writer):
+class SourceWriter(Writer, ABC):
+    """Reads a source first: a text, or a picture."""
+
+    def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
+        present = [row for row, text in enumerate(texts) if text.strip()]
+        sources = self.source_tokenizer.encode_batch([texts[row] for row in present])
+        results = [NOTHING] * len(texts)
+        for row, source, each in zip(present, sources, self.search_for(sources, search, progress), strict=True):
+            results[row] = self.result(source, each)
+        return results
+
+    def search_for(
+        self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
+    ) -> list[list[Hypothesis] | TooLong]:
+        """The hypotheses for each source, in order."""
+        return decode(self.model, sources, search, None, progress)
+
+    def dictation(self, text: str, target: str) -> Dictation:
+        return self.dictation_of(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+
+    def beam_tree(self, text: str, search: SearchConfig) -> BeamTree:
+        """Every hypothesis that the search for this source kept, step by step."""
+        source = self.source_tokenizer.encode(text)
+        self.check_fits(source, [])
+        return beam_tree(self.model, source, search)
+
+    def dictation_of(self, given: Source, written: list[int], finished: bool) -> Dictation:
+        """Rows of the cross-attention are what was written: each token with what was looked at to write it."""
+        self.check_fits(given, written if finished else written[:-1])
+        target_in = [BOS, *written] if finished else [BOS, *written[:-1]]
+        target_out = [*written, EOS] if finished else written
+        read, tokens = self.reading(given)
+        outputs = self.target_tokenizer.tokens
+        return Dictation(read, target_in, tokens, tuple(outputs(target_in)), tuple(outputs(target_out)))
+
+
+class Translator(SourceWriter):
     """Source text to target text; `fast` decodes what it can, torch the rest."""
 
     def __init__(self, run: Run, fast: FastDecoder | None = None) -> None:
         super().__init__(run)
         self.fast = fast
 
-    def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
-        present = [row for row, text in enumerate(texts) if text.strip()]
-        sources = self.source_tokenizer.encode_batch([texts[row] for row in present])
-        results = [NOTHING] * len(texts)
-        for row, source, each in zip(present, sources, self._decode(sources, search, progress), strict=True):
-            results[row] = self.result(source, each)
-        return results
-
-    def _decode(
-        self, sources: list[list[int]], search: SearchConfig, progress: Progress | None
+    def search_for(
+        self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
     ) -> list[list[Hypothesis] | TooLong]:
         if self.fast is None or search.sample or watched():
-            return decode(self.model, sources, search, None, progress)
-        found: list[list[Hypothesis] | TooLong | None] = list(self.fast.decode(sources, search, progress))
+            return super().search_for(sources, search, progress)
+        texts = [source for source in sources if not isinstance(source, Picture)]
+        found: list[list[Hypothesis] | TooLong | None] = list(self.fast.decode(texts, search, progress))
         left = [row for row, each in enumerate(found) if each is None]
-        for row, each in zip(left, decode(self.model, [sources[row] for row in left], search), strict=True):
+        for row, each in zip(left, super().search_for([sources[row] for row in left], search, None), strict=True):
             found[row] = each
         return [each for each in found if each is not None]
-
-    def dictation(self, text: str, target: str) -> Dictation:
-        return self.dictation_of(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
-
-    def beam_tree(self, text: str, search: SearchConfig) -> BeamTree:
-        """Every hypothesis that the search for this text kept, step by step."""
-        source = self.source_tokenizer.encode(text)
-        self.check_fits(source, [])
-        return beam_tree(self.model, source, search)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         sources = [example.source for example in examples]
@@ -103,19 +126,6 @@ class Translator(Writer):
             tokenize=bleu_tokenizer([example.target for example in examples]),
         )
 
-    def dictation_of(self, given: list[int], written: list[int], finished: bool) -> Dictation:
-        """Rows of the cross-attention are what was written: each token with what was looked at to write it."""
-        self.check_fits(given, written if finished else written[:-1])
-        target_in = [BOS, *written] if finished else [BOS, *written[:-1]]
-        target_out = [*written, EOS] if finished else written
-        return Dictation(
-            [*given, EOS],
-            target_in,
-            tuple(self.source_tokenizer.tokens([*given, EOS])),
-            tuple(self.target_tokenizer.tokens(target_in)),
-            tuple(self.target_tokenizer.tokens(target_out)),
-        )
-
 
 class Continuer(Writer):
     """A language model: goes on from the text it is given."""
@@ -123,7 +133,7 @@ class Continuer(Writer):
     def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
         search = search.model_copy(update={"max_tokens": search.max_tokens or CONTINUATION})
         present = [row for row, text in enumerate(texts) if text]
-        beginnings = self.source_tokenizer.encode_batch([texts[row] for row in present])
+        beginnings = self.target_tokenizer.encode_batch([texts[row] for row in present])
         results = [NOTHING] * len(texts)
         found = decode(self.model, [[] for _ in present], search, beginnings, progress)
         for row, beginning, each in zip(present, beginnings, found, strict=True):
@@ -131,7 +141,7 @@ class Continuer(Writer):
         return results
 
     def dictation(self, text: str, target: str) -> Dictation:
-        return self.dictation_of(self.source_tokenizer.encode(text), self.source_tokenizer.encode(target), True)
+        return self.dictation_of(self.target_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         if any(example.source for example in examples):
@@ -141,8 +151,9 @@ class Continuer(Writer):
             raise UserError(f"a text is longer than the {self.model.max_total} positions of the model; split it")
         return evaluate_language(forced, [example.target for example in examples])
 
-    def dictation_of(self, given: list[int], written: list[int], finished: bool) -> Dictation:
-        ids, tokens = [*given, *written], self.source_tokenizer.tokens
+    def dictation_of(self, given: Source, written: list[int], finished: bool) -> Dictation:
+        assert not isinstance(given, Picture)
+        ids, tokens = [*given, *written], self.target_tokenizer.tokens
         read, told = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], read[1:])
         return Dictation([EOS], read, tuple(tokens([EOS])), tuple(tokens(read)), tuple(tokens(told)))

@@ -12,7 +12,7 @@ from regard.errors import UserError
 ISSUE = (
     "rnn-language rnn-fixed rnn-fixed-every-step lstm-fixed gru-fixed lstm-additive lstm-dot lstm-scaled-dot "
     "lstm-bilinear lstm-projected lstm-cosine lstm-multihead attention-rnn convolution transformer "
-    "transformer-language transformer-classifier lstm-classifier"
+    "transformer-language transformer-classifier lstm-classifier image-fixed image-lstm image-transformer"
 )
 
 
@@ -50,7 +50,7 @@ def test_every_field_of_a_preset_can_be_set(preset: str, key: str) -> None:
     """It takes effect and leaves the rest alone, or is refused because it contradicts a field that is named."""
     before = settle({"model": {"preset": preset}}).model
     now, taken = getattr(before, key), 0
-    dropouts = {"dropout": [0.25], "attention_dropout": [0.25]}
+    dropouts = {"dropout": [0.25], "attention_dropout": [0.25], "augment": [0.25]}
     for value in dropouts.get(key) or other_values(key, now):
         try:
             after = settle({"model": {"preset": preset, key: value}}).model

@@ -14,7 +14,7 @@ from regard.models.build import build_model
 
 SIZE = 13
 SOURCES = [[5, 3, 4, 9, 12, 7], [3], [], [4, 4, 5, 3, 3], [6, 11]]
-WRITERS = [name for name in PRESETS if not name.endswith("classifier")]
+WRITERS = [name for name in PRESETS if not name.endswith("classifier") and not name.startswith("image-")]
 CLASSIFIERS = [name for name in PRESETS if name.endswith("classifier")]
 
 

@@ -118,7 +118,9 @@ SLOW = {
 
 
 def test_every_preset_has_its_task() -> None:
-    assert {*QUICK, *SLOW} == set(PRESETS) and not set(TRAIN) & set(UNSEEN)
+    assert {*QUICK, *SLOW} == {name for name in PRESETS if not name.startswith("image-")} and not set(TRAIN) & set(
+        UNSEEN
+    )
 
 
 @pytest.mark.parametrize("preset", QUICK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regard.config import DataConfig
-from regard.data.embedded import addition, dates, languages, prose, sequences, stories
+from regard.data.embedded import addition, dates, languages, prose, sequences, shapes, stories
 from regard.data.records import Corpus, Example
 
 
@@ -24,6 +24,7 @@ EMBEDDED: dict[str, Embedded] = {
     "stories": Embedded(stories.ABOUT, stories.EXAMPLE),
     "languages": Embedded(languages.ABOUT, languages.EXAMPLE),
     "prose": Embedded(prose.ABOUT, prose.EXAMPLE),
+    "shapes": Embedded(shapes.ABOUT, shapes.EXAMPLE),
 }
 
 
@@ -42,4 +43,6 @@ def embedded_corpus(config: DataConfig) -> Corpus:
             return languages.make(config)
         case "prose":
             return prose.make(config)
+        case "shapes":
+            return shapes.make(config)
     raise ValueError(f"{config.corpus} is not embedded")

@@ -55,6 +55,7 @@ def make(config: DataConfig) -> Corpus:
     return Corpus(
         name=f"dates {config.pair}",
         **splits,
+        images=None,
         skipped=[],
         notes=(*notes, *more),
         task="translation",

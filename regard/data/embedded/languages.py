@@ -43,6 +43,7 @@ def make(config: DataConfig) -> Corpus:
     return Corpus(
         name="languages",
         **splits,
+        images=None,
         skipped=[],
         notes=(
             f"{len(LANGUAGES)} languages with {min(classes.values())} to {max(classes.values())} training texts each",

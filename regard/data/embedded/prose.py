@@ -41,6 +41,7 @@ def make(config: DataConfig) -> Corpus:
     return Corpus(
         name="prose",
         **{split: [Example("", text) for text in rows] for split, rows in splits.items()},
+        images=None,
         skipped=[],
         notes=tuple(notes),
         task="continuation",

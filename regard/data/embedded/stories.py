@@ -56,6 +56,7 @@ def make(config: DataConfig) -> Corpus:
     return Corpus(
         name="stories",
         **rows,
+        images=None,
         skipped=[],
         notes=(f"{SENTENCES[0]} to {SENTENCES[-1]} sentences a story; {len(PLACES)} possible answers",),
         task="translation",

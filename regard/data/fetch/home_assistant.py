@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
-import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -14,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.config import near
+from regard.data.fetch.draft import draft_of, must_be_new
 from regard.data.fetch.wheels import Progress, Wheel, cache_folder, open_wheel, wheels
 from regard.data.files import write_pairs
 from regard.data.records import Example
 from regard.data.splits import overlap
 from regard.errors import UserError
-from regard.files import cannot_write
 
 PACKAGES = ("homeassistant", "home-assistant-frontend")
 CORE = re.compile(r"homeassistant/components/(?P<group>\w+)/translations/(?P<language>[\w-]+)\.json")
@@ -50,8 +48,7 @@ def fetch_home_assistant(
 ) -> Fetched:
     """Makes a folder with train.tsv, dev.tsv, test.tsv and README.md; data.corpus takes that folder."""
     folder = Path(folder)
-    if folder.exists():
-        raise UserError(f"{folder} exists already; choose another folder or delete it")
+    must_be_new(folder)
     if "-" not in pair:
         raise UserError(f"--pair {pair!r} is not a pair; write two languages with a hyphen, as en-fr or en-pt-BR")
     found = wheels(PACKAGES, (cache or cache_folder()) / "home-assistant", progress)
@@ -65,7 +62,10 @@ def fetch_home_assistant(
     versions = {wheel.name: wheel.version for wheel in found}
     train, dev, test = (len(splits[name]) for name in ("train", "dev", "test"))
     made = Fetched(folder, train, dev, test, dict(dropped), versions)
-    _write(made, splits, _readme(made, found, source, target))
+    with draft_of(folder) as draft:
+        for name, rows in splits.items():
+            write_pairs(draft / f"{name}.tsv", rows)
+        (draft / "README.md").write_text(_readme(made, found, source, target), encoding="utf-8")
     return made
 
 
@@ -209,23 +209,3 @@ def _readme(made: Fetched, found: list[Wheel], source: str, target: str) -> str:
         f"one space.\n\nMade by `regard data fetch home-assistant --pair {source}-{target}` from\n\n{packages}\n\n"
         f"The licence of the texts is that of the packages. Left out:\n\n{dropped}\n"
     )
-
-
-def _write(made: Fetched, splits: dict[str, list[Example]], readme: str) -> None:
-    """The folder appears when all of it is there."""
-    parent = made.folder.absolute().parent
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{made.folder.name}-", dir=parent))
-    except OSError as error:
-        raise cannot_write(made.folder, error) from None
-    try:
-        for name, rows in splits.items():
-            write_pairs(draft / f"{name}.tsv", rows)
-        (draft / "README.md").write_text(readme, encoding="utf-8")
-        draft.chmod(0o755)  # mkdtemp's folders are for the owner alone
-        draft.rename(made.folder)
-    except OSError as error:
-        raise cannot_write(made.folder, error) from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)

@@ -1,0 +1,125 @@
+"""Emoji and their names: pictures by one artist to learn from, by another to be tested on; names in many languages.
+
+The pictures are Noto Emoji by Google (Apache-2.0) and Twemoji by Twitter and others (CC-BY 4.0), both as packed by
+emoji-data (MIT); the names are those of Unicode's CLDR (Unicode-3.0).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from regard.config import near
+from regard.data.fetch.draft import draft_of, must_be_new
+from regard.data.fetch.home_assistant import Fetched
+from regard.data.fetch.npm import Package, members, package
+from regard.data.fetch.wheels import Progress, cache_folder
+from regard.data.files import write_pairs
+from regard.data.records import Example
+from regard.errors import UserError
+
+ARTISTS = {"google": "Noto Emoji by Google, Apache-2.0", "twitter": "Twemoji by Twitter and others, CC-BY 4.0"}
+LEARNT, TESTED = ARTISTS
+NAMES = "cldr-annotations-full"
+DEV = 4  # every so many of the other artist's pictures is for development
+Names = dict[str, dict[str, str]]  # language → emoji → name
+
+
+def fetch_emoji(
+    languages: str, folder: str | Path, progress: Progress = lambda _: None, cache: Path | None = None
+) -> Fetched:
+    """Makes a folder with pictures, train.tsv, dev.tsv, test.tsv and README.md; data.corpus takes that folder."""
+    folder = Path(folder)
+    must_be_new(folder)
+    wanted = [language.strip() for language in languages.split(",") if language.strip()]
+    shelf = (cache or cache_folder()) / "emoji"
+    packages = {artist: package(f"emoji-datasource-{artist}", shelf, progress) for artist in ARTISTS}
+    cldr = package(NAMES, shelf, progress)
+    names = _names(cldr, wanted)
+    progress("reading the pictures")
+    emoji = _emoji(packages[LEARNT])
+    named = {image: character for image, character in emoji.items() if all(character in names[one] for one in wanted)}
+    pictures = {artist: _pictures(one, artist) for artist, one in packages.items()}
+    shown = sorted(image for image in named if all(image in pictures[artist] for artist in ARTISTS))
+    if len(shown) < 2 * DEV:
+        raise UserError(f"{shelf}: only {len(shown)} emoji have pictures and names; delete that folder and fetch again")
+    splits = _splits(shown, named, names)
+    dropped = {"no name in every language": len(emoji) - len(named), "no picture by both": len(named) - len(shown)}
+    versions = {one.name: one.version for one in (*packages.values(), cldr)}
+    train, dev, test = (len(splits[split]) for split in ("train", "dev", "test"))
+    made = Fetched(folder, train, dev, test, dropped, versions)
+    with draft_of(folder) as draft:
+        for artist in ARTISTS:
+            (draft / artist).mkdir()
+            for image in shown:
+                (draft / artist / image).write_bytes(pictures[artist][image])
+        for split, rows in splits.items():
+            write_pairs(draft / f"{split}.tsv", rows)
+        (draft / "README.md").write_text(_readme(made, wanted, [*packages.values(), cldr]), encoding="utf-8")
+    return made
+
+
+def _splits(shown: list[str], named: dict[str, str], names: Names) -> dict[str, list[Example]]:
+    """All pictures of one artist train; those of the other are dev or test, by a digest of their name."""
+    splits: dict[str, list[Example]] = {"train": [], "dev": [], "test": []}
+    for image in shown:
+        held = "dev" if hashlib.sha256(image.encode()).digest()[0] % DEV == 0 else "test"
+        for artist, split in ((LEARNT, "train"), (TESTED, held)):
+            for language, known in names.items():
+                asked = f"#{language}" if len(names) > 1 else ""
+                splits[split].append(Example(f"{artist}/{image}{asked}", known[named[image]]))
+    return splits
+
+
+def _emoji(one: Package) -> dict[str, str]:
+    """File name of the picture → the emoji, without skin tones."""
+    _, content = next(members(one, ("emoji.json",)), ("", b"[]"))
+    try:
+        entries: list[dict[str, Any]] = json.loads(content)
+        return {entry["image"]: _plain(_character(entry["unified"])) for entry in entries}
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{one.path}: emoji.json is not as expected ({error!r}); delete it and fetch again") from None
+
+
+def _character(unified: str) -> str:
+    """1F468-200D-1F373 → the emoji."""
+    return "".join(chr(int(code, 16)) for code in unified.split("-"))
+
+
+def _plain(emoji: str) -> str:
+    """CLDR writes emoji without the mark that asks for colour."""
+    return emoji.replace("\ufe0f", "")
+
+
+def _pictures(one: Package, artist: str) -> dict[str, bytes]:
+    return {Path(name).name: content for name, content in members(one, (f"img/{artist}/64/",))}
+
+
+def _names(one: Package, wanted: list[str]) -> Names:
+    found = {name.split("/")[1]: content for name, content in members(one, ("annotations/",)) if name.count("/") == 2}
+    names: Names = {}
+    for language in wanted:
+        if language not in found:
+            some = ", ".join(sorted(found)[:: max(1, len(found) // 20)])
+            hint = near(language, found)
+            raise UserError(f"--languages: no {language!r}{hint}; there are {len(found)}: {some} …")
+        entries = json.loads(found[language])["annotations"]["annotations"]
+        spoken = {emoji: entry["tts"][0] for emoji, entry in entries.items() if entry.get("tts")}
+        names[language] = {_plain(emoji): " ".join(name.split()) for emoji, name in spoken.items()}
+    if not names:
+        raise UserError("--languages names none; write them with commas, as en,fr,de")
+    return names
+
+
+def _readme(made: Fetched, languages: list[str], packages: list[Package]) -> str:
+    artists = "\n".join(f"- `{artist}/`: {about}" for artist, about in ARTISTS.items())
+    used = "\n".join(f"- the npm package {one.name} {one.version}, licence {one.licence}" for one in packages)
+    return (
+        f"# Emoji, named in {', '.join(languages)}\n\n{made.train:,} training, {made.dev:,} development and "
+        f"{made.test:,} test pairs: picture, TAB, name. Where there are several languages, # and the language stand "
+        f"behind the picture's name. All of {LEARNT}/ is for training, all of {TESTED}/ for development and test.\n\n"
+        f"{artists}\n\nThe names are Unicode's (CLDR), under the Unicode licence. Made by `regard data fetch emoji "
+        f"--languages {','.join(languages)}` from\n\n{used}\n"
+    )

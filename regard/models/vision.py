@@ -1,0 +1,99 @@
+"""Encoders of pictures. Their memory is a grid of P cells, read from left to right, then down; any decoder looks at it.
+
+    grid      convolutions and residual blocks, 8 × 8 pixels to a cell (Xu 2015, 3.1.1, but trained from scratch)
+    patches   8 × 8 pixels become a vector each, then a Transformer (Dosovitskiy 2021, 3.1)
+
+The source is a row of bytes (B, 1 + 3·H·W): the word that goes with the picture (0: none), then its pixels.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.models.seq2seq import Encoder, Memory
+from regard.models.transformer import EncoderLayer, LayerShape
+from regard.nn.dropout import dropout
+from regard.nn.grid import PlaceNorm, ResidualBlock, augment, halving
+from regard.nn.layers import Layers
+from regard.nn.masks import key_mask
+from regard.nn.taps import Tap
+
+
+class Canvas(nn.Module):
+    """Bytes → pixels in [-1, 1], augmented in training; and where each cell is, with the word that goes along."""
+
+    def __init__(self, words: int, width: int, side: int, cell: int, augment: float) -> None:
+        super().__init__()
+        self.side = side
+        self.augment = augment
+        self.cells = (side // cell) ** 2
+        self.positions = nn.Parameter(torch.empty(self.cells, width).normal_(0, 0.1))
+        self.words = nn.Parameter(torch.empty(words, width).normal_(0, 0.1)) if words > 1 else None
+
+    def forward(self, source: Tensor) -> Tensor:
+        """(B, 1 + 3·H·W) → (B, 3, H, W), channels last."""
+        pixels = source[:, 1:].view(-1, self.side, self.side, 3).permute(0, 3, 1, 2)
+        pixels = pixels.to(self.positions.dtype) / 127.5 - 1
+        return augment(pixels, self.augment) if self.training and self.augment else pixels
+
+    def placed(self, states: Tensor, source: Tensor) -> Tensor:
+        """States (B, P, D) with the vectors of their places and of the word added."""
+        states = states + self.positions
+        return states if self.words is None else states + self.words[source[:, 0].long()][:, None]
+
+    def memory(self, states: Tensor) -> Memory:
+        """Every cell is real; the summary is the mean of the grid (Xu 2015, 3.1.2)."""
+        return Memory(states, torch.ones(states.shape[:2], dtype=torch.bool, device=states.device), states.mean(1))
+
+
+class GridEncoder(Encoder):
+    """Two convolutions and two stages of residual blocks halve the sides three times; `depth` blocks know the place."""
+
+    def __init__(self, canvas: Canvas, width: int, depth: int, dropout: float) -> None:
+        super().__init__()
+        self.width = width
+        self.dropout = dropout
+        self.canvas = canvas
+        self.first = halving(3, width // 4)
+        self.second = halving(width // 4, width // 2)
+        self.near = ResidualBlock(width // 2, width // 2)
+        self.wide = ResidualBlock(width // 2, width, halved=True)
+        self.layers = Layers[ResidualBlock](ResidualBlock(width, width) for _ in range(depth))
+        self.norm = PlaceNorm(width)
+        self.states = Tap()
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        features = self.second(F.relu(self.first(self.canvas(source))))
+        features = self.wide(self.near(features))  # (B, D, H/8, W/8)
+        side = features.shape[2]
+        states = self.canvas.placed(features.permute(0, 2, 3, 1).flatten(1, 2), source)  # (B, P, D)
+        features = states.unflatten(1, (side, side)).permute(0, 3, 1, 2)
+        for layer in self.layers:
+            features = layer(features)
+        states = self.norm(features).permute(0, 2, 3, 1).flatten(1, 2)
+        return self.canvas.memory(dropout(self.states(states), self.dropout, self.training))
+
+
+class PatchEncoder(Encoder):
+    """x_p = W patch_p + position_p, then the layers of a Transformer encoder."""
+
+    def __init__(self, canvas: Canvas, shape: LayerShape, cell: int, depth: int) -> None:
+        super().__init__()
+        self.width = shape.width
+        self.cell = cell
+        self.canvas = canvas
+        self.patch_proj = nn.Linear(3 * cell * cell, shape.width)
+        self.layers = Layers[EncoderLayer](EncoderLayer(shape) for _ in range(depth))
+        self.norm = shape.last_norm()
+        self.dropout = shape.dropout
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        patches = F.unfold(self.canvas(source), self.cell, stride=self.cell).transpose(1, 2)  # (B, P, 3·cell²)
+        states = self.canvas.placed(self.patch_proj(patches), source)
+        states = dropout(states, self.dropout, self.training)
+        looks = key_mask(torch.ones(states.shape[:2], dtype=torch.bool, device=states.device))
+        for layer in self.layers:
+            states = layer(states, looks)
+        return self.canvas.memory(self.norm(states))

@@ -1,0 +1,56 @@
+"""A model that says what is in a picture."""
+
+from __future__ import annotations
+
+from regard.analysis.overlay import Overlay, overlay
+from regard.analysis.trace import Trace
+from regard.config import SearchConfig
+from regard.data.corpus import Example
+from regard.data.embedded.scene import is_scene, parse
+from regard.data.images import Unreadable
+from regard.data.pictures import Pictures
+from regard.errors import UserError
+from regard.evaluation import Report, Score, evaluate_captions
+from regard.evaluation.pointing import pointing
+from regard.pipeline.contract import Progress
+from regard.pipeline.result import default_attention
+from regard.pipeline.writers import SourceWriter
+
+VIEW = 320  # pixels of the side of a picture that is looked at
+
+
+class Captioner(SourceWriter):
+    """The name of a picture's file, or a scene, to a caption."""
+
+    def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
+        pictures = [example.source for example in examples]
+        results = self.translate_all(pictures, search.model_copy(update={"n_best": 1}), progress)
+        return evaluate_captions(
+            [result.text for result in results],
+            [example.target for example in examples],
+            pointing=self._pointing(examples),
+            forced=self.forced(examples),
+            unfinished=sum(not result.finished for result in results),
+        )
+
+    def overlay(self, picture: str, seen: Trace, attention: str | None = None) -> Overlay:
+        """The picture once for each word of a trace of it, dark where that attention (the last) did not look."""
+        assert isinstance(self.source_tokenizer, Pictures)
+        view = self.source_tokenizer.view(picture, VIEW)
+        assert not isinstance(view, Unreadable), "it was read for the trace"
+        names = seen.source_attentions
+        chosen = attention or default_attention(seen)
+        if chosen not in names:
+            raise UserError(f"{chosen} looks at no picture for its words; these do: {', '.join(names) or 'none'}")
+        return overlay(view, [seen.attention(name) for name in names], chosen)
+
+    def _pointing(self, examples: list[Example]) -> Score | None:
+        """Only of scenes: there the place of each object is known."""
+        if not all(is_scene(example.source) for example in examples):
+            return None
+        batches = self.batches(examples)
+        if batches is None:
+            return None
+        scenes = [parse(example.source) for example in examples]
+        captions = [example.target for example in examples]
+        return pointing(self.model, batches, scenes, captions, self.target_tokenizer)
