@@ -18,7 +18,7 @@ def specimens(material: Material, out: Path) -> dict[str, list[Example]]:
     """By split. Pictures from files are put into the run in the size that the model reads, under a number."""
     given = {"dev": material.corpus.dev, "test": material.corpus.test}
     reader = material.source
-    if not isinstance(reader, Pictures):
+    if not isinstance(reader, Pictures) or all(is_scene(one.source) for rows in given.values() for one in rows):
         return given
     try:
         (out / "data" / FOLDER).mkdir(parents=True, exist_ok=True)
@@ -33,8 +33,6 @@ def specimens(material: Material, out: Path) -> dict[str, list[Example]]:
 
 
 def _keep(example: Example, reader: Pictures, places: dict[str, str | None], folder: Path) -> Example | None:
-    if is_scene(example.source):
-        return example
     name, word = split_reference(example.source)
     if name not in places:
         pixels = reader.view(example.source, reader.image_size)
