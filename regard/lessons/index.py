@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from regard.config.load import near
 from regard.errors import UserError
-from regard.lessons import bottleneck, parameters
+from regard.lessons import bottleneck, gates, heads, lookahead, parameters, positions, scores
 from regard.lessons.contract import Lesson
 
 LESSONS: tuple[Lesson, ...] = (
     bottleneck.LESSON,
+    gates.LESSON,
+    scores.LESSON,
+    heads.LESSON,
+    positions.LESSON,
+    lookahead.LESSON,
     parameters.LESSON,
 )
 

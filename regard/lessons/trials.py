@@ -14,6 +14,8 @@ from typing import Any, Self, TypeVar
 import torch
 
 from regard.config import settle
+from regard.data.files import write_pairs
+from regard.data.records import Example
 from regard.experiment import run_experiment
 from regard.pipeline import Pipeline, load
 
@@ -75,3 +77,13 @@ def trained(*settings: dict[str, Any]) -> Iterator[Pipeline]:
         run = Path(folder) / "run"
         run_experiment(settle(single, *settings), run, progress=False)
         yield load(run, threads=1)
+
+
+@contextmanager
+def trained_on(examples: list[Example], *settings: dict[str, Any]) -> Iterator[Pipeline]:
+    """A model trained on these pairs, of which dev and test are held out."""
+    with tempfile.TemporaryDirectory(prefix="regard-lesson-") as folder:
+        pairs = Path(folder) / "pairs.jsonl"
+        write_pairs(pairs, examples)
+        with trained(*settings, {"data": {"pairs": str(pairs)}}) as pipeline:
+            yield pipeline

@@ -1,0 +1,211 @@
+"""Vaswani 2017, 3.2.2 and table 3 (A): several heads at equal parameters, and what each of them does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import combinations
+from statistics import mean
+from string import ascii_lowercase
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.analysis.ablation import without
+from regard.analysis.picture import map_svg
+from regard.config import Tree, merge
+from regard.data.records import Example
+from regard.data.tokenizer import BOS, EOS
+from regard.drawing import COLOURS, Axis, Line, Panel, picture
+from regard.lessons.contract import Finding, Lesson, Setting, Table, Verdict, differences, margin, mean_range
+from regard.lessons.trials import trained
+from regard.nn.taps import watching
+from regard.pipeline import Pipeline
+
+HEADS, SHOWN = (1, 2, 4, 8), 4  # how many are compared, and of which model the heads are looked at
+DRAWN = ("encoder.layers.1.self_attention", "decoder.layers.0.cross_attention", "decoder.layers.1.cross_attention")
+WORDS = 64  # that the heads are watched on
+
+
+def apart(weights: Tensor) -> float:
+    """How differently heads look: ½ Σ_s |w_h(s) - w_h'(s)|, the mean over pairs of heads, rows and queries.
+
+    weights (B, H, T, S); 0: all look alike, 1: no two of them look at the same key.
+    """
+    pairs = [weights[:, one] - weights[:, other] for one, other in combinations(range(weights.shape[1]), 2)]
+    return float(torch.stack(pairs).abs().sum(-1).mean() / 2) if pairs else 0.0
+
+
+def places(kind: str, length: int) -> dict[str, list[tuple[int, int]]]:
+    """Where a head may look, as (query, key), in reversing a word of `length` letters; the key `length` is the end."""
+    letters = range(length)
+    mirrored = [(query, length - 1 - query) for query in letters]
+    match kind:
+        case "cross_attention":
+            return {
+                "the letter to write": mirrored,
+                "the letter just written": [(query, key + 1) for query, key in mirrored if query],
+                "the letter to write after it": [(query, key - 1) for query, key in mirrored if key],
+                "the end": [(query, length) for query in letters],
+            }
+        case _:
+            roles = {
+                "the previous": [(query, query - 1) for query in letters if query],
+                "itself": [(query, query) for query in letters],
+                "the first": [(query, 0) for query in letters if query > 1],
+            }
+            if kind == "encoder":
+                roles["the next"] = [(query, query + 1) for query in letters]
+                roles["its mirror image"] = [(query, key) for query, key in mirrored if abs(query - key) > 1]
+                roles["the end"] = [(query, length) for query in letters if query < length - 1]
+            return roles
+
+
+def role(weights: Tensor, kind: str, length: int) -> tuple[str, float]:
+    """The place that gets most of one head's weights (B, T, S), and how much."""
+    shares = {}
+    for name, pairs in places(kind, length).items():
+        queries, keys = zip(*pairs, strict=True)
+        shares[name] = float(weights[:, queries, keys].mean())
+    best = max(shares, key=lambda name: shares[name])
+    return best, shares[best]
+
+
+def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
+    """The weights (B, H, T, S) of every attention while random words of one length are reversed, by its name."""
+    generator = random.Random(f"heads {length}")
+    words = ["".join(generator.choices(ascii_lowercase, k=length)) for _ in range(WORDS)]
+    ids = torch.tensor(pipeline.source_tokenizer.encode_batch(words))
+    source = torch.cat((ids, torch.full((WORDS, 1), EOS)), dim=1)
+    target_in = torch.cat((torch.full((WORDS, 1), BOS), ids.flip(1)), dim=1)
+    with torch.inference_mode(), watching(pipeline.model) as watch:
+        pipeline.model(source, torch.ones_like(source, dtype=torch.bool), target_in)
+    return {name.removesuffix(".weights"): seen for name, seen in watch.tensors().items() if name.endswith(".weights")}
+
+
+def described(pipeline: Pipeline, weights: dict[str, Tensor], length: int) -> list[dict[str, Any]]:
+    """Each head: where it looks, how much, and how many points of letters are lost where it is silenced."""
+    examples = pipeline.run.examples("dev")
+    whole = _letters(pipeline, examples)
+    rows = []
+    for name, seen in weights.items():
+        kind = "cross_attention" if name.endswith("cross_attention") else name.split(".")[0]
+        for head in range(seen.shape[1]):
+            where, share = role(seen[:, head], kind, length)
+            with watching(pipeline.model, without(pipeline.model, [f"{name}.{head}"]), record=False):
+                lost = whole - _letters(pipeline, examples)
+            rows.append({"head": f"{name}.{head}", "looks at": where, "share": share, "lost": lost})
+    return rows
+
+
+def _letters(pipeline: Pipeline, examples: list[Example]) -> float:
+    forced = pipeline.forced(examples)
+    assert forced is not None, "words of the corpus fit"
+    return forced.token_accuracy
+
+
+def divided(job: Tree) -> dict[str, Any]:
+    """Train; exact match, parameters, how far heads are apart before and after, and in one model what each does."""
+    settings = dict(job)
+    length, described_too = settings.pop("length"), job["model"]["heads"] == SHOWN
+    with trained(settings) as pipeline:
+        report = pipeline.evaluate(pipeline.run.examples("test"), pipeline.search_with(beams=1)).as_dict()
+        weights = watched_words(pipeline, length)
+        fresh = watched_words(pipeline.untrained(pipeline.run.config.training.seed), length)
+        look = pipeline.look(ascii_lowercase[:length], ascii_lowercase[:length][::-1])
+        return {
+            "exact": report["exact"]["value"],
+            "loss": report["forced"]["loss"],
+            "parameters": pipeline.run.facts["parameters"],
+            "apart": mean(map(apart, weights.values())),
+            "apart untrained": mean(map(apart, fresh.values())),
+            "heads": described(pipeline, weights, length) if described_too else [],
+            "maps": [map_svg(look.attention(name)) for name in DRAWN] if described_too else [],
+        }
+
+
+def run(setting: Setting) -> Finding:
+    longest = setting.pick(tiny=4, quick=12, full=20)
+    steps = setting.pick(tiny=10, quick=500, full=4000)
+    width = setting.pick(tiny=16, quick=64, full=128)
+    task: Tree = {
+        "length": longest,
+        "data": {
+            "corpus": "reverse",
+            "lengths": f"1-{longest}",
+            "examples": setting.pick(tiny=200, quick=20_000, full=50_000),
+            "dev_examples": setting.pick(tiny=20, quick=200, full=1000),
+            "test_examples": setting.pick(tiny=20, quick=500, full=1000),
+        },
+        "model": {"preset": "transformer", "depth": 2, "width": width, "dropout": 0.0},
+        "training": {"steps": steps, "batch_tokens": 640, "rate": 2e-3, "schedule": "cosine", "metric": "loss"},
+    }
+    trials = {_name(heads): merge(task, {"model": {"heads": heads}}) for heads in HEADS}
+    answers = setting.compare("heads", divided, trials)
+    rows = [
+        (
+            name,
+            mean_range([one["exact"] for one in found]),
+            mean_range([one["loss"] for one in found], digits=3),
+            mean_range([one["apart"] for one in found], digits=2) if name != _name(1) else "",
+            mean_range([one["apart untrained"] for one in found], digits=2) if name != _name(1) else "",
+            f"{found[0]['parameters']:,}",
+        )
+        for name, found in answers.items()
+    ]
+    first = answers[_name(SHOWN)][0]
+    roles = [(one["head"], one["looks at"], f"{one['share']:.2f}", f"{one['lost']:.1f}") for one in first["heads"]]
+    titles = ("model", "words, %", "loss", "heads apart", "untrained", "parameters")
+    return Finding(
+        experiment=f"A Transformer of 2 layers, {width} wide, with 1 to {HEADS[-1]} heads that share that width, "
+        f"learns for {steps:,} steps to write words of 1 to {longest} letters back to front; exact match on unseen "
+        "words. Two heads are apart by the share of their weight that is on other keys; the mean over all pairs and "
+        f"attentions. Of the model with {SHOWN} heads and seed {setting.seeds[0]}: where each head looks most in words "
+        f"of {longest} letters, with which share of its weight, and how many points of letters are lost without it.",
+        tables=(Table(titles, tuple(rows)), Table(("head", "looks at", "share", "points lost without"), tuple(roles))),
+        figures=(_figure(answers), *first["maps"]),
+        verdicts=tuple(_verdicts(answers)),
+        numbers={name: [_plain(one) for one in found] for name, found in answers.items()},
+    )
+
+
+def _name(heads: int) -> str:
+    return f"{heads} head{'s' * (heads > 1)}"
+
+
+def _plain(answer: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in answer.items() if key != "maps"}
+
+
+def _verdicts(answers: dict[str, list[dict[str, Any]]]) -> Iterator[Verdict]:
+    exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
+    several = [_name(heads) for heads in HEADS if heads > 1]
+    for name in several:
+        yield margin(f"{name} are above one", differences(exact[name], exact[_name(1)]), "points", more_than=2)
+    for name in several:
+        distances = [one["apart"] for one in answers[name]]
+        yield margin(f"of {name} two have less than half of their weight on the same keys", distances, "apart", 0.5)
+    counts = {one["parameters"] for found in answers.values() for one in found}
+    yield Verdict("all have as many parameters", len(counts) == 1, ", ".join(f"{count:,}" for count in sorted(counts)))
+
+
+def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
+    seeds = range(len(answers[_name(1)]))
+    panels = []
+    for place, (key, title) in enumerate((("exact", "words right, in %"), ("apart", "how far heads are apart"))):
+        curves = [
+            [(heads, answers[_name(heads)][seed][key]) for heads in HEADS if heads > 1 or key == "exact"]
+            for seed in seeds
+        ]
+        lines = [Line(title, curve, COLOURS[place]) for curve in curves]
+        panels.append(Panel(f"{title}, a line a seed", lines, x=Axis("heads", log=True), y=Axis(low=0)))
+    return picture("", panels)
+
+
+LESSON = Lesson(
+    name="heads",
+    claim="At equal parameters several heads are better than one, and they look at different places.",
+    after="Vaswani et al. 2017, 3.2.2 and table 3 (A)",
+    run=run,
+)

@@ -1,0 +1,169 @@
+"""Ways to compare a query with a key (Bahdanau 2015, Luong 2015, Vaswani 2017, 3.2.1): what they learn and cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from statistics import mean, median
+from typing import Any
+
+import torch
+
+from regard.config import Tree, merge, settle
+from regard.drawing import COLOURS, Axis, Line, Panel, Points, picture
+from regard.lessons.contract import Finding, Lesson, Setting, Table, Verdict, differences, margin, mean_range
+from regard.lessons.trials import trained
+from regard.models.build import build_model
+from regard.models.recurrent import RecurrentDecoder
+from regard.models.seq2seq import Seq2Seq
+from regard.training.report import read_metrics
+
+ADDITIVE, FIXED = "additive", "fixed vector"
+SCORES = (ADDITIVE, "dot", "scaled-dot", "bilinear", "projected", "cosine")
+PRESETS = {**{score: f"lstm-{score}" for score in SCORES}, FIXED: "lstm-fixed"}
+WITHIN = 5.0  # points of exact match from the best that count as equally good
+ROWS, LENGTH, VOCABULARY = 32, 32, 32  # of the batch that is timed
+
+
+def learned(settings: Tree) -> dict[str, Any]:
+    """Train; unseen words exactly right in %, greedy, and the loss on dev by step."""
+    with trained(settings) as pipeline:
+        report = pipeline.evaluate(pipeline.run.examples("test"), pipeline.search_with(beams=1)).as_dict()
+        looks = [one for one in read_metrics(pipeline.run.path / "metrics.jsonl") if "dev" in one]
+        parameters = pipeline.run.facts["parameters"]
+    curve = [(one["step"], one["dev"]["loss"]) for one in looks]
+    return {"exact": report["exact"]["value"], "curve": curve, "parameters": parameters}
+
+
+def costs(name: str, width: int) -> tuple[int, dict[str, Callable[[], None]]]:
+    """Parameters of a score, and the work to be timed, forward and backward: of the whole model, where the decoder asks
+    one query after the other; and of attention alone, with all queries at once, as a Transformer asks them."""
+    config = settle({"model": {"preset": PRESETS[name], "width": width, "dropout": 0.0}}).model
+    model = build_model(config, VOCABULARY, VOCABULARY, True, seed=1)
+    assert isinstance(model, Seq2Seq) and isinstance(model.decoder, RecurrentDecoder)
+    generator = torch.Generator().manual_seed(1)
+    source = torch.randint(4, VOCABULARY, (ROWS, LENGTH), generator=generator)
+    queries, states = (torch.randn(ROWS, LENGTH, width, generator=generator).requires_grad_() for _ in range(2))
+    real = torch.ones_like(source, dtype=torch.bool)
+    attention = model.decoder.attention
+
+    def step() -> None:
+        model(source, real, source).logsumexp(-1).sum().backward()
+
+    def look() -> None:
+        assert attention is not None
+        keys, values = attention.prepare(states)
+        attention(queries, keys, values, None).sum().backward()
+
+    if attention is None:
+        return 0, {"step": step}
+    return sum(one.numel() for one in attention.parameters()), {"step": step, "look": look}
+
+
+def processor_seconds(work: dict[tuple[str, str], Callable[[], None]], rounds: int) -> dict[tuple[str, str], float]:
+    """The median of each over rounds that take turns, after one that does not count; processor time of one thread."""
+    taken: dict[tuple[str, str], list[float]] = {name: [] for name in work}
+    for _ in range(rounds + 1):
+        for name, one in work.items():
+            began = time.process_time()
+            one()
+            taken[name].append(time.process_time() - began)
+    return {name: median(each[1:]) for name, each in taken.items()}
+
+
+def run(setting: Setting) -> Finding:
+    longest = setting.pick(tiny=4, quick=10, full=20)
+    steps = setting.pick(tiny=10, quick=600, full=5000)
+    width = setting.pick(tiny=16, quick=64, full=128)
+    task: Tree = {
+        "data": {
+            "corpus": "reverse",
+            "lengths": f"1-{longest}",
+            "examples": setting.pick(tiny=200, quick=20_000, full=50_000),
+            "dev_examples": setting.pick(tiny=20, quick=200, full=1000),
+            "test_examples": setting.pick(tiny=20, quick=500, full=1000),
+        },
+        "model": {"width": width, "dropout": 0.0},
+        "training": {
+            "steps": steps,
+            "batch_tokens": 640,
+            "rate": 2e-3,
+            "schedule": "cosine",
+            "metric": "loss",
+            "evaluate_every": max(steps // 10, 1),
+        },
+    }
+    trials = {name: merge(task, {"model": {"preset": preset}}) for name, preset in PRESETS.items()}
+    answers = setting.compare("scores", learned, trials)
+    counts, seconds = _measured(width, rounds=setting.pick(tiny=2, quick=25, full=100))
+    exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
+    rows = [
+        (
+            name,
+            mean_range(exact[name]),
+            f"{counts[name]:,}" if name != FIXED else "",
+            f"{1000 * seconds[name, 'look']:.1f}" if name != FIXED else "",
+            f"{ROWS * LENGTH / seconds[name, 'step']:,.0f}",
+        )
+        for name in PRESETS
+    ]
+    titles = ("score", "words, %", "its parameters", "milliseconds", "training tokens/s")
+    return Finding(
+        experiment=f"LSTM encoder-decoders, {width} wide, that differ in the score of their attention only, learn for "
+        f"{steps:,} steps to write words of 1 to {longest} letters back to front; exact match on unseen words, beside "
+        f"a decoder with one fixed vector. Time: one thread's processor time for {ROWS} words of {LENGTH} letters, "
+        "forward and backward: of attention alone with all queries at once (milliseconds), and of the whole model "
+        "(tokens/s, without the optimizer's step); medians of rounds that take turns.",
+        tables=(Table(titles, tuple(rows)),),
+        figures=(_figure(answers),),
+        verdicts=tuple(_verdicts(exact, seconds)),
+        numbers={"learned": answers, "seconds": {" ".join(key): value for key, value in seconds.items()}},
+    )
+
+
+def _measured(width: int, rounds: int) -> tuple[dict[str, int], dict[tuple[str, str], float]]:
+    """Parameters of each score; seconds by score and part, in this process with nothing of ours beside it."""
+    counted = {name: costs(name, width) for name in PRESETS}
+    work = {(name, part): one for name, (_, parts) in counted.items() for part, one in parts.items()}
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    seconds = processor_seconds(work, rounds)
+    torch.set_num_threads(threads)
+    return {name: count for name, (count, _) in counted.items()}, seconds
+
+
+def _verdicts(exact: dict[str, list[float]], seconds: dict[tuple[str, str], float]) -> Iterator[Verdict]:
+    each = list(zip(*(exact[score] for score in SCORES), strict=True))  # by seed
+    yield margin(
+        f"the worst score ends within {WITHIN:g} points of the best; left of them",
+        [WITHIN - (max(one) - min(one)) for one in each],
+        "points",
+    )
+    yield margin(
+        "the worst score is above the fixed vector",
+        differences([min(one) for one in each], exact[FIXED]),
+        "points",
+        more_than=10,
+    )
+    ratio = seconds[ADDITIVE, "look"] / seconds["scaled-dot", "look"]
+    yield margin("all queries at once, the additive score takes longer than the scaled dot", [ratio], "times", 2)
+
+
+def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
+    """Loss by step, the mean over seeds."""
+    lines = []
+    for colour, (name, found) in zip(COLOURS, answers.items(), strict=False):
+        curves: list[Points] = [one["curve"] for one in found]
+        points = [(looks[0][0], mean(loss for _, loss in looks)) for looks in zip(*curves, strict=False)]
+        lines.append(Line(name, points, colour, dashed=name == FIXED))
+    panel = Panel("loss on unseen words by step, mean over seeds", lines, x=Axis("steps", low=0), y=Axis(log=True))
+    return picture("", [panel])
+
+
+LESSON = Lesson(
+    name="scores",
+    claim="Whichever way queries and keys are compared, attention learns about as well; the dot product is cheaper "
+    "than the additive score.",
+    after="Bahdanau, Cho & Bengio 2015; Luong, Pham & Manning 2015; Vaswani et al. 2017, 3.2.1",
+    run=run,
+)
