@@ -175,7 +175,10 @@ def _figure(
     def lines(curves: dict[str, list[Points]], dots: bool = True) -> list[Line]:
         return [Line(name, curve, colours[name], dots=dots) for name in CELLS for curve in curves[name]]
 
-    untrained = {name: [list(enumerate(one)) for one in curves] for name, curves in fresh.items()}
+    untrained: dict[str, list[Points]] = {
+        name: [[(distance, share) for distance, share in enumerate(one)] for one in curves]
+        for name, curves in fresh.items()
+    }
     letters = Axis("letters between", log=True, low=accuracy[VANILLA][0][0][0])
     return picture(
         "",

@@ -17,8 +17,9 @@ from regard.analysis.picture import map_svg
 from regard.config import Tree, merge
 from regard.data.records import Example
 from regard.data.tokenizer import BOS, EOS
-from regard.drawing import COLOURS, Axis, Line, Panel, picture
+from regard.drawing import COLOURS, Axis, Line, Panel, Points, picture
 from regard.lessons.contract import Finding, Lesson, Setting, Table, Verdict, differences, margin, mean_range
+from regard.lessons.reversing import reversed_words, reversing
 from regard.lessons.trials import trained
 from regard.nn.taps import watching
 from regard.pipeline import Pipeline
@@ -110,7 +111,7 @@ def divided(job: Tree) -> dict[str, Any]:
     settings = dict(job)
     length, described_too = settings.pop("length"), job["model"]["heads"] == SHOWN
     with trained(settings) as pipeline:
-        report = pipeline.evaluate(pipeline.run.examples("test"), pipeline.search_with(beams=1)).as_dict()
+        report = reversed_words(pipeline)
         weights = watched_words(pipeline, length)
         fresh = watched_words(pipeline.untrained(pipeline.run.config.training.seed), length)
         look = pipeline.look(ascii_lowercase[:length], ascii_lowercase[:length][::-1])
@@ -128,19 +129,9 @@ def divided(job: Tree) -> dict[str, Any]:
 def run(setting: Setting) -> Finding:
     longest = setting.pick(tiny=4, quick=12, full=20)
     steps = setting.pick(tiny=10, quick=500, full=4000)
-    width = setting.pick(tiny=16, quick=64, full=128)
-    task: Tree = {
-        "length": longest,
-        "data": {
-            "corpus": "reverse",
-            "lengths": f"1-{longest}",
-            "examples": setting.pick(tiny=200, quick=20_000, full=50_000),
-            "dev_examples": setting.pick(tiny=20, quick=200, full=1000),
-            "test_examples": setting.pick(tiny=20, quick=500, full=1000),
-        },
-        "model": {"preset": "transformer", "depth": 2, "width": width, "dropout": 0.0},
-        "training": {"steps": steps, "batch_tokens": 640, "rate": 2e-3, "schedule": "cosine", "metric": "loss"},
-    }
+    transformer: Tree = {"length": longest, "model": {"preset": "transformer", "depth": 2}}
+    task = merge(reversing(setting, longest, steps), transformer)
+    width = task["model"]["width"]
     trials = {_name(heads): merge(task, {"model": {"heads": heads}}) for heads in HEADS}
     answers = setting.compare("heads", divided, trials)
     rows = [
@@ -194,7 +185,7 @@ def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
     seeds = range(len(answers[_name(1)]))
     panels = []
     for place, (key, title) in enumerate((("exact", "words right, in %"), ("apart", "how far heads are apart"))):
-        curves = [
+        curves: list[Points] = [
             [(heads, answers[_name(heads)][seed][key]) for heads in HEADS if heads > 1 or key == "exact"]
             for seed in seeds
         ]

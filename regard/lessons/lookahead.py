@@ -215,7 +215,7 @@ def run(setting: Setting) -> Finding:
     rows = [(name, *(mean_range(of(name, *column), digits=0) for column in columns)) for name in NAMERS]
     return Finding(
         experiment=f"In sentences like “{EXAMPLE}” a clue before or behind one of {len(MEANINGS)} words decides which "
-        f"of its two meanings is right. Named: an encoder, {width} wide, learns for {steps:,} steps to tell the meaning "
+        f"of its two meanings is right. Named: an encoder, {width} wide, learns for {steps:,} steps to tell it "
         f"by one linear layer on its state at the word; % of {held_out} unseen sentences, chance is {CHANCE:g} %. "
         "Beside it, the same kind of encoder in a translator with an attentive decoder, which may look at the clue "
         "itself: what a linear probe reads off the state at the word, and sentences translated right.",

@@ -7,6 +7,7 @@ from typing import Any
 from regard.config import Tree, merge
 from regard.drawing import COLOURS, Axis, Line, Panel, picture
 from regard.lessons.contract import Finding, Lesson, Setting, Table, differences, margin, mean_range
+from regard.lessons.reversing import reversed_words, reversing
 from regard.lessons.trials import trained
 
 NONE, KINDS, WAYS = (
@@ -21,10 +22,10 @@ MODELS: dict[str, Tree] = {
 }
 
 
-def reversed_words(settings: Tree) -> dict[str, Any]:
+def ordered(settings: Tree) -> dict[str, Any]:
     """Train; unseen words exactly right in %, greedy, of all and by length; letters right when told those before."""
     with trained(settings) as pipeline:
-        report = pipeline.evaluate(pipeline.run.examples("test"), pipeline.search_with(beams=1)).as_dict()
+        report = reversed_words(pipeline)
         parameters = pipeline.run.facts["parameters"]
     lengths = [((one["shortest"] + one["longest"]) / 2, one["exact"]) for one in report["by_length"]]
     whole, tokens = report["exact"]["value"], report["forced"]["token_accuracy"]
@@ -34,20 +35,11 @@ def reversed_words(settings: Tree) -> dict[str, Any]:
 def run(setting: Setting) -> Finding:
     longest = setting.pick(tiny=4, quick=8, full=20)
     steps = setting.pick(tiny=10, quick=500, full=4000)
-    width = setting.pick(tiny=16, quick=64, full=128)
-    task: Tree = {
-        "data": {
-            "corpus": "reverse",
-            "lengths": f"1-{longest}",
-            "examples": setting.pick(tiny=200, quick=20_000, full=50_000),
-            "dev_examples": setting.pick(tiny=20, quick=200, full=1000),
-            "test_examples": setting.pick(tiny=20, quick=500, full=1000),
-        },
-        "model": {"preset": "transformer", "depth": 2, "width": width, "max_positions": 64, "dropout": 0.0},
-        "training": {"steps": steps, "batch_tokens": 640, "rate": 2e-3, "schedule": "cosine", "metric": "loss"},
-    }
+    transformer: Tree = {"model": {"preset": "transformer", "depth": 2, "max_positions": 64}}
+    task = merge(reversing(setting, longest, steps), transformer)
+    width = task["model"]["width"]
     trials = {name: merge(task, {"model": fields}) for name, fields in MODELS.items()}
-    answers = setting.compare("positions", reversed_words, trials)
+    answers = setting.compare("positions", ordered, trials)
     exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
     verdicts = [
         margin(f"{name}: above no positions", differences(exact[name], exact[NONE]), "points", more_than=20)

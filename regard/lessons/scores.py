@@ -12,6 +12,7 @@ import torch
 from regard.config import Tree, merge, settle
 from regard.drawing import COLOURS, Axis, Line, Panel, Points, picture
 from regard.lessons.contract import Finding, Lesson, Setting, Table, Verdict, differences, margin, mean_range
+from regard.lessons.reversing import reversed_words, reversing
 from regard.lessons.trials import trained
 from regard.models.build import build_model
 from regard.models.recurrent import RecurrentDecoder
@@ -28,7 +29,7 @@ ROWS, LENGTH, VOCABULARY = 32, 32, 32  # of the batch that is timed
 def learned(settings: Tree) -> dict[str, Any]:
     """Train; unseen words exactly right in %, greedy, and the loss on dev by step."""
     with trained(settings) as pipeline:
-        report = pipeline.evaluate(pipeline.run.examples("test"), pipeline.search_with(beams=1)).as_dict()
+        report = reversed_words(pipeline)
         looks = [one for one in read_metrics(pipeline.run.path / "metrics.jsonl") if "dev" in one]
         parameters = pipeline.run.facts["parameters"]
     curve = [(one["step"], one["dev"]["loss"]) for one in looks]
@@ -74,25 +75,8 @@ def processor_seconds(work: dict[tuple[str, str], Callable[[], None]], rounds: i
 def run(setting: Setting) -> Finding:
     longest = setting.pick(tiny=4, quick=10, full=20)
     steps = setting.pick(tiny=10, quick=600, full=5000)
-    width = setting.pick(tiny=16, quick=64, full=128)
-    task: Tree = {
-        "data": {
-            "corpus": "reverse",
-            "lengths": f"1-{longest}",
-            "examples": setting.pick(tiny=200, quick=20_000, full=50_000),
-            "dev_examples": setting.pick(tiny=20, quick=200, full=1000),
-            "test_examples": setting.pick(tiny=20, quick=500, full=1000),
-        },
-        "model": {"width": width, "dropout": 0.0},
-        "training": {
-            "steps": steps,
-            "batch_tokens": 640,
-            "rate": 2e-3,
-            "schedule": "cosine",
-            "metric": "loss",
-            "evaluate_every": max(steps // 10, 1),
-        },
-    }
+    task = reversing(setting, longest, steps)
+    width = task["model"]["width"]
     trials = {name: merge(task, {"model": {"preset": preset}}) for name, preset in PRESETS.items()}
     answers = setting.compare("scores", learned, trials)
     counts, seconds = _measured(width, rounds=setting.pick(tiny=2, quick=25, full=100))
