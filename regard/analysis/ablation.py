@@ -12,7 +12,8 @@ from torch import Tensor
 
 from regard.errors import UserError
 from regard.models.seq2seq import Model
-from regard.nn.taps import Replacement, Tap
+from regard.nn.attention import Attention, MultiHeadAttention
+from regard.nn.taps import Replacement
 
 
 def silence(head: int | None = None) -> Replacement:
@@ -50,10 +51,18 @@ def patch(states: Tensor) -> Replacement:
     return lambda _: states
 
 
+def attention_heads(model: Model) -> dict[str, int]:
+    """Everything in a model that attends, and how many heads it has."""
+    found = {}
+    for name, module in model.named_modules():
+        if isinstance(module, Attention):
+            found[name] = module.heads if isinstance(module, MultiHeadAttention) else 1
+    return found
+
+
 def without(model: Model, names: Iterable[str]) -> dict[str, Replacement]:
     """Replacements that silence attentions by name (`decoder.layers.1.cross_attention`), or one head (`….2`)."""
-    taps = [name for name, module in model.named_modules() if isinstance(module, Tap) and name.endswith(".weights")]
-    known = [name.removesuffix(".weights") for name in taps]
+    known = list(attention_heads(model))
     silenced: dict[str, list[int | None]] = {}
     for name in names:
         stem, _, last = name.rpartition(".")

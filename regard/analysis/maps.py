@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -71,8 +73,16 @@ class AttentionMap:
         return "\n".join(lines)
 
     def show(self) -> None:
-        """Print the map."""
-        print(self.text())
+        """Print the map; in a notebook, draw it with every head apart."""
+        notebook = sys.modules.get("IPython")
+        shell = notebook.get_ipython() if notebook is not None else None
+        if notebook is not None and hasattr(shell, "kernel"):
+            import_module("IPython.display").display(self)
+        else:
+            print(self.text())
+
+    def _repr_svg_(self) -> str:
+        return map_svg(self)
 
     def save(self, path: str | Path) -> Path:
         """Write the map, every head apart, as .svg, .png (with the extra [plot]) or .html that works offline."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.errors import UserError
 
@@ -48,7 +48,7 @@ def _panel(one: AttentionMap, head: int, left: int, top: int) -> str:
         parts.append(f'<text x="{left - 6}" y="{y + 15}" text-anchor="end">{label}</text>')
         for j, weight in enumerate(one.weights[head, i].tolist()):
             parts.append(
-                f'<rect x="{left + j * CELL}" y="{y}" width="{CELL - 1}" height="{CELL - 1}" fill="{_colour(weight)}">'
+                f'<rect x="{left + j * CELL}" y="{y}" width="{CELL - 1}" height="{CELL - 1}" fill="{colour(weight)}">'
                 f"<title>{label} → {columns[j]}: {weight:.3f}</title></rect>"
             )
     return "".join(parts)
@@ -56,23 +56,17 @@ def _panel(one: AttentionMap, head: int, left: int, top: int) -> str:
 
 def map_png(one: AttentionMap) -> bytes:
     """The same by matplotlib, for where SVG cannot go."""
-    try:
-        from matplotlib.colors import LinearSegmentedColormap
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError("a .png needs matplotlib: pip install 'regard[plot]', or save as .svg or .html") from None
-    colours = LinearSegmentedColormap.from_list("regard", [[value / 255 for value in end] for end in (LOW, HIGH)])
     across = min(one.heads, PER_ROW)
     down = math.ceil(one.heads / across)
     size = (1.2 + 0.32 * len(one.columns), 1.4 + 0.32 * len(one.rows))
-    figure = Figure(figsize=(across * size[0], 0.4 + down * size[1]), dpi=144, layout="constrained")
+    figure = matplotlib_figure((across * size[0], 0.4 + down * size[1]))
     figure.suptitle(one.name, fontsize=10, fontweight="bold")
     axes = figure.subplots(down, across, squeeze=False)
     for head, axis in enumerate(axes.flat):
         if head >= one.heads:
             axis.axis("off")
             continue
-        axis.imshow(one.weights[head].numpy(), cmap=colours, vmin=0, vmax=1, aspect="equal")
+        axis.imshow(one.weights[head].numpy(), cmap=colour_map(), vmin=0, vmax=1, aspect="equal")
         axis.set_xticks(range(len(one.columns)), one.column_labels, rotation=45, ha="left", fontsize=8)
         axis.xaxis.tick_top()
         axis.set_yticks(range(len(one.rows)), one.row_labels, fontsize=8)
@@ -85,6 +79,23 @@ def map_png(one: AttentionMap) -> bytes:
     return file.getvalue()
 
 
-def _colour(weight: float) -> str:
+def matplotlib_figure(size: tuple[float, float]) -> Any:
+    """An empty figure of so many inches."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UserError("a .png needs matplotlib: pip install 'regard[plot]', or save as .svg or .html") from None
+    return Figure(figsize=size, dpi=144, layout="constrained")
+
+
+def colour_map() -> Any:
+    """From nothing to all of it, for matplotlib."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("regard", [[value / 255 for value in end] for end in (LOW, HIGH)])
+
+
+def colour(weight: float) -> str:
+    """The same as #rrggbb."""
     mixed = (round(low + (high - low) * min(1.0, weight)) for low, high in zip(LOW, HIGH, strict=True))
     return "#" + "".join(f"{value:02x}" for value in mixed)

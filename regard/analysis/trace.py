@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from regard.analysis.maps import AttentionMap
+from regard.analysis.overview import overview_png, overview_svg
 from regard.analysis.page import page
+from regard.analysis.receptive import receptive_fields
+from regard.analysis.rollout import cross_rollout, self_rollout
 from regard.errors import UserError
-from regard.files import write_text
+from regard.files import write_bytes, write_text
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
+
+WEIGHTS, FIELD, ROLLOUT = ".weights", ".field", "rollout"
+WITHIN = ("self_attention", "convolution")  # rows and columns are of one side
+TOGETHER = 4096  # tokens of one pass: its maps are all kept
+
+
+@dataclass(frozen=True)
+class Dictation:
+    """What a model is given and what it is told to write: ids for the pass, tokens for the labels."""
+
+    source: list[int]  # with EOS
+    target_in: list[int]  # with BOS
+    source_tokens: tuple[str, ...]
+    input_tokens: tuple[str, ...]
+    output_tokens: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -28,50 +48,146 @@ class Trace:
     @property
     def attentions(self) -> list[str]:
         """Names of everything that attends, in the order of the computation."""
-        return [name.removesuffix(".weights") for name in self.tensors if name.endswith(".weights")]
+        return [name.removesuffix(WEIGHTS) for name in self.tensors if name.endswith(WEIGHTS)]
+
+    @property
+    def maps(self) -> list[str]:
+        """Names of everything that has a map: attentions, rollouts over layers, receptive fields of convolutions."""
+        fields = [name.removesuffix(FIELD) for name in self.tensors if name.endswith(FIELD)]
+        return self.attentions + [f"{side}.{ROLLOUT}" for side in self._rollouts()] + fields
 
     def attention(self, name: str) -> AttentionMap:
-        """The map of one attention: rows are queries, columns are keys."""
-        if name not in self.attentions:
-            raise UserError(f"no attention is called {name!r}; this model has: {', '.join(self.attentions) or 'none'}")
-        weights = self.tensors[f"{name}.weights"][0]  # (H, T, S)
+        """The map of one of `maps`: rows are queries, columns are keys. A receptive field is 1 where it can see."""
+        if name not in self.maps:
+            raise UserError(f"no attention is called {name!r}; this model has: {', '.join(self.maps) or 'none'}")
+        if name.endswith(f".{ROLLOUT}"):
+            return self.rollout(name.removesuffix(f".{ROLLOUT}"))
+        field = f"{name}{FIELD}"
+        weights = self.tensors[field if field in self.tensors else f"{name}{WEIGHTS}"][0]  # (H, T, S)
         rows, columns = self._labels(name, weights.shape[1], weights.shape[2])
         return AttentionMap(name, weights, rows, columns)
 
+    def rollout(self, side: str) -> AttentionMap:
+        """What reaches each position through all layers of the `encoder`, or of the `decoder` from the source."""
+        if side not in self._rollouts():
+            why = "it multiplies self-attention from layer to layer"
+            raise UserError(
+                f"there is no rollout of {side!r}: {why}; this model has: {', '.join(self._rollouts()) or 'none'}"
+            )
+        own = self._layers(f"{side}.", "self_attention")
+        cross = self._layers(f"{side}.", "cross_attention")
+        if not cross:
+            rows, columns = self._labels(f"{side}.self_attention", *own[0].shape[1:])
+            return AttentionMap(f"{side}.{ROLLOUT}", self_rollout(own)[None], rows, columns)
+        memory = self_rollout(self._layers("encoder.", "self_attention"))
+        reached = cross_rollout(list(zip(own, cross, strict=True)), memory)
+        return AttentionMap(f"{side}.{ROLLOUT}", reached[None], self.output_tokens, self.source_tokens)
+
+    def _rollouts(self) -> list[str]:
+        """The sides whose layers all attend to themselves; a decoder that looks back needs such an encoder."""
+        encoder, decoder = (bool(self._layers(f"{side}.", "self_attention")) for side in ("encoder", "decoder"))
+        alone = not self._layers("decoder.", "cross_attention")
+        return ["encoder"] * encoder + ["decoder"] * (decoder and (alone or encoder))
+
+    def _layers(self, side: str, kind: str) -> list[Tensor]:
+        """The weights (H, T, S) of one kind of attention, layer by layer."""
+        end = f"{kind}{WEIGHTS}"
+        return [each[0] for name, each in self.tensors.items() if name.startswith(side) and name.endswith(end)]
+
+    @property
+    def source_attentions(self) -> list[str]:
+        """Those by which what is written looks at the source."""
+        return looking_at_source(self.attentions, any(map(_of_encoder, self.tensors)))
+
+    def source_map(self, name: str) -> AttentionMap:
+        """One of `source_attentions`, but only its part from the output (rows) to the source (columns)."""
+        found = self.attention(name)
+        weights = found.weights[:, -len(self.output_tokens) :, : len(self.source_tokens)]
+        return AttentionMap(name, weights, self.output_tokens, self.source_tokens)
+
     def save(self, path: str | Path, first: str | None = None) -> Path:
-        """All maps as one .html that works offline; `first` is shown when it opens."""
-        path = Path(path)
-        if path.suffix != ".html":
-            raise UserError(f"{path}: a whole trace is saved as .html; save one attention as .svg or .png")
-        names = self.attentions
-        title = f"{_text(self.source_tokens)} → {_text(self.output_tokens)}"
-        write_text(path, page(title, [self.attention(name) for name in names], names.index(first) if first else 0))
+        """All heads of all maps: as .svg or .png, or as .html that works offline; there `first` is shown large."""
+        path, maps = Path(path), [self.attention(name) for name in self.maps]
+        if not maps:
+            raise UserError(f"{path}: this model has no attention to draw")
+        match path.suffix:
+            case ".html":
+                write_text(path, self._page(first))
+            case ".svg":
+                write_text(path, overview_svg(self.title, maps))
+            case ".png":
+                write_bytes(path, overview_png(self.title, maps))
+            case _:
+                raise UserError(f"{path}: a trace is saved as .svg, .png or .html; name the file so")
         return path
 
+    @property
+    def title(self) -> str:
+        return f"{_text(self.source_tokens)} → {_text(self.output_tokens)}"
+
+    def _page(self, first: str | None = None) -> str:
+        names = self.maps
+        return page(self.title, [self.attention(name) for name in names], names.index(first) if first else 0)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the page with all maps, in a frame of its own."""
+        if not self.maps:
+            return f"<p>{escape(self.title)}: a model without attention</p>"
+        return f'<iframe srcdoc="{escape(self._page())}" width="100%" height="640" style="border:0"></iframe>'
+
     def _labels(self, name: str, queries: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        if name.startswith("encoder."):
+        if _of_encoder(name):
             return self.source_tokens, self.source_tokens
-        if keys == len(self.source_tokens) and "self_attention" not in name:
+        if keys == len(self.source_tokens) and not any(kind in name for kind in WITHIN):
             return self.output_tokens, self.source_tokens
         everything = (self.source_tokens + self.input_tokens)[-keys:] if keys > len(self.input_tokens) else ()
         every = everything or self.input_tokens
         return every[-queries:], every
 
 
+def looking_at_source(attentions: Iterable[str], encoder: bool) -> list[str]:
+    """Those of a decoder that are no self-attention; without an encoder all, since source and target are one row."""
+    return [name for name in attentions if not encoder or not (_of_encoder(name) or "self_attention" in name)]
+
+
+def _of_encoder(name: str) -> bool:
+    return name.startswith("encoder.")
+
+
 def _text(tokens: tuple[str, ...]) -> str:
     return "".join(token for token in tokens if token not in ("<s>", "</s>"))
 
 
-def trace(
-    model: Model,
-    source: list[int],
-    target_in: list[int],
-    source_tokens: tuple[str, ...],
-    input_tokens: tuple[str, ...],
-    output_tokens: tuple[str, ...],
-) -> Trace:
+def trace(model: Model, dictation: Dictation) -> Trace:
     """One teacher-forced pass with all taps open; what search saw step by step is the same."""
+    return traces(model, [dictation])[0]
+
+
+def traces(model: Model, dictations: Sequence[Dictation], progress: Callable[[int], None] | None = None) -> list[Trace]:
+    """A trace a dictation, in order. Those of equal lengths pass together: without padding every map is whole."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for row, dictation in enumerate(dictations):
+        alike.setdefault((len(dictation.source), len(dictation.target_in)), []).append(row)
+    found: dict[int, Trace] = {}
+    for (source_length, target_length), rows in alike.items():
+        size = max(1, TOGETHER // (source_length + target_length))
+        for first in range(0, len(rows), size):
+            some = rows[first : first + size]
+            tensors = _pass(model, [dictations[row] for row in some])
+            for place, row in enumerate(some):
+                one = dictations[row]
+                parts = {name: tensor[place : place + 1] for name, tensor in tensors.items()}
+                found[row] = Trace(parts, one.source_tokens, one.input_tokens, one.output_tokens)
+            if progress is not None:
+                progress(len(some))
+    return [found[row] for row in range(len(dictations))]
+
+
+def _pass(model: Model, dictations: list[Dictation]) -> dict[str, Tensor]:
     with torch.inference_mode(), watching(model) as watch:
-        ids = torch.tensor([source])
-        model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([target_in]))
-    return Trace(watch.tensors(), source_tokens, input_tokens, output_tokens)
+        ids = torch.tensor([one.source for one in dictations])
+        told = torch.tensor([one.target_in for one in dictations])
+        model(ids, torch.ones_like(ids, dtype=torch.bool), told)
+    fields = receptive_fields(model, ids.shape[1], told.shape[1])
+    seen = {f"{name}{FIELD}": field.expand(len(dictations), 1, *field.shape) for name, field in fields.items()}
+    return watch.tensors() | seen

@@ -29,6 +29,7 @@ def evaluate(
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
     threads: Positive | None = None,
     baselines: Annotated[bool, Parameter(negative="")] = False,
+    alignments: str | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Measure a model: BLEU, chrF, TER, exact match, accuracy by length; perplexity; or accuracy and confusions.
@@ -47,6 +48,10 @@ def evaluate(
         CPU threads.
     baselines
         A language model: also what gzip and a 5-gram need for a character, trained on the run's corpus.
+    alignments
+        Instead, the alignment error rate of every attention and head while the references are written: against a file
+        in Pharaoh format (0-0 1-2, a line a sentence; 3?2 is possible, not sure), or against `corpus`, where a corpus
+        knows its own (dates).
     json
         The report as JSON.
     """
@@ -55,6 +60,8 @@ def evaluate(
 
     model = load(run, threads)
     examples = _examples(model, source, reference, split)
+    if alignments is not None:
+        return _align(model, examples, alignments, json)
     with progress_bar("evaluating", len(examples)) as progress:
         report = model.evaluate(examples, chosen_search(model, search), progress)
     if baselines:
@@ -85,6 +92,35 @@ def _examples(model: Pipeline, source: Path | None, reference: Path | None, spli
     if not references:
         raise UserError(f"{reference} is empty: there is nothing to evaluate")
     return [Example(*pair) for pair in zip(sources, references, strict=True)]
+
+
+def _align(model: Pipeline, examples: list[Example], given: str, as_json: bool) -> int:
+    from regard.analysis.alignment import measure_alignments, render
+
+    if model.run.task != "translation":
+        raise UserError(f"--alignments {given}: this run is for {model.run.task}; only translations have alignments")
+    gold = _gold(model, examples, given)
+    with progress_bar("tracing", len(examples)) as progress:
+        report = measure_alignments(model.look_all(examples, progress), gold, examples)
+    print(jsonlib.dumps(report.as_dict(), indent=2) if as_json else render(report))
+    return 0
+
+
+def _gold(model: Pipeline, examples: list[Example], given: str):
+    from regard.analysis.alignment import read_pharaoh, true_links
+    from regard.data.embedded.truth import truths
+
+    if given != "corpus":
+        gold = read_pharaoh(given)
+        if len(gold) != len(examples):
+            raise UserError(f"{given} has {len(gold)} lines for {len(examples)} sentences; they must be parallel")
+        return gold
+    known = truths(model.run.config.data)
+    unknown = next((one for one in examples if one not in known or not known[one].aligned), None)
+    if unknown is not None:
+        why = f"{unknown.source!r} is not of its dev or test set" if known else "only dates has true alignments"
+        raise UserError(f"--alignments corpus: {why}; give a file in Pharaoh format")
+    return [true_links(one, known[one]) for one in examples]
 
 
 def _with_baselines(model: Pipeline, report, examples: list[Example]):

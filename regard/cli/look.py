@@ -13,6 +13,7 @@ from regard.config import SearchConfig
 from regard.errors import UserError
 
 if TYPE_CHECKING:
+    from regard.analysis.trace import Trace
     from regard.pipeline import Pipeline
 
 
@@ -23,6 +24,7 @@ def look(
     *,
     target: str | None = None,
     attention: str | None = None,
+    all: Annotated[bool, Parameter(negative="")] = False,
     out: Path | None = None,
     without: Annotated[list[str] | None, Parameter(negative="")] = None,
     tree: Annotated[bool, Parameter(negative="")] = False,
@@ -39,37 +41,64 @@ def look(
     target
         The output to look at, instead of the one that search finds.
     attention
-        Which attention, for example decoder.layers.0.cross_attention; without it the last that looks at the source.
+        Which map: an attention as decoder.layers.0.cross_attention, encoder.rollout or decoder.rollout over all
+        layers, or a convolution's receptive field; without it the last attention that looks at the source.
+    all
+        All maps instead of one: every layer and every head.
     out
         Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline.
     without
         Silence an attention, or one of its heads: decoder.layers.1.cross_attention.2; may be given several times.
     tree
-        Follow the beam search instead: what it kept at each step, what ended, and the way to the winner.
+        Follow the beam search instead: what it kept at each step, what ended, and the way to the winner; --out as .svg
+        or .html.
     """
     from regard.pipeline import load
-    from regard.pipeline.result import default_attention
 
     if not text.strip():
         raise UserError("the text is empty; give a source to look at")
+    if all and attention is not None:
+        raise UserError(f"--all draws every map and --attention {attention} one of them; give one of the two")
     model = load(run)
     if without:
+        if all or tree or out is not None or attention is not None or target is not None:
+            raise UserError("--without compares two outputs and draws nothing; give it alone")
         return _ablate(model, text, without, search)
     if tree:
-        return _follow(model, text, search)
+        return _follow(model, text, search, out)
+    _check(model, attention, out)
     if target is None:
         result = model.translate_all([text], chosen_search(model, search))[0]
-        print(f"{text} → {result.text}\n")
-        seen = result.trace()
+        seen, heading = result.trace(), f"{text} → {result.text}\n"
     else:
-        seen = model.look(text, target)
+        seen, heading = model.look(text, target), None
+    return _draw(seen, heading, attention, all, out)
+
+
+def _check(model: Pipeline, attention: str | None, out: Path | None) -> None:
+    """What will be refused in the end is refused before anything is searched for or printed."""
+    from regard.analysis.ablation import attention_heads
+
+    if attention is None and not attention_heads(model.model):
+        raise UserError("this model has no attention to look at; `regard probe` reads its hidden states")
+    if out is not None and out.suffix not in (".svg", ".png", ".html"):
+        raise UserError(f"{out}: a map is saved as .svg, .png or .html; name the file so")
+
+
+def _draw(seen: Trace, heading: str | None, attention: str | None, all: bool, out: Path | None) -> int:
+    from regard.pipeline.result import default_attention
+
     found = seen.attention(attention or default_attention(seen))
-    heads = f", mean of {found.heads} heads" if found.heads > 1 else ""
-    print(f"{found.name}{heads}\n\n{found.text()}")
-    if len(seen.attentions) > 1:
-        print("\nothers: " + " ".join(name for name in seen.attentions if name != found.name))
+    if heading is not None:
+        print(heading)
+    for one in (seen.attention(name) for name in seen.maps) if all else (found,):
+        heads = f", mean of {one.heads} heads" if one.heads > 1 else ""
+        print(f"{one.name}{heads}\n\n{one.text()}" + ("\n" if all else ""))
+    others = [name for name in seen.maps if name != found.name]
+    if others and not all:
+        print("\nothers: " + " ".join(others))
     if out is not None:
-        saved = seen.save(out, found.name) if out.suffix == ".html" else found.save(out)
+        saved = seen.save(out, found.name) if all or out.suffix == ".html" else found.save(out)
         print(f"saved {saved}", file=sys.stderr)
     return 0
 
@@ -86,8 +115,8 @@ def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -
     return 0
 
 
-def _follow(model: Pipeline, text: str, given: SearchConfig) -> int:
-    from regard.analysis.search import tree_text
+def _follow(model: Pipeline, text: str, given: SearchConfig, out: Path | None) -> int:
+    from regard.analysis.search import save_tree, tree_text
     from regard.pipeline import Translator
 
     if not isinstance(model, Translator):
@@ -95,5 +124,11 @@ def _follow(model: Pipeline, text: str, given: SearchConfig) -> int:
     search = chosen_search(model, given)
     if search.sample or search.beams < 2:
         raise UserError(f"--tree needs a beam to follow: beams = {search.beams}; give --beams 3")
-    print(tree_text(model.beam_tree(text, search), model.target_tokenizer.decode))
+    if out is not None and out.suffix not in (".svg", ".html"):
+        raise UserError(f"{out}: a tree is saved as .svg or .html; name the file so")
+    found = model.beam_tree(text, search)
+    print(tree_text(found, model.target_tokenizer.decode))
+    if out is not None:
+        saved = save_tree(out, found, model.target_tokenizer, f"{text}, {search.beams} beams")
+        print(f"saved {saved}", file=sys.stderr)
     return 0

@@ -63,6 +63,8 @@ def translate(
     texts = _texts(text, input)
     model = load(run, threads)
     asked = chosen_search(model, search)
+    if alignments is not None:
+        _check_alignments(model, attention)
     shown = sum(1 for line in texts if line.strip())
     unfinished = 0
     with _opened(output) as file, _opened(alignments) as links, progress_bar("translating", shown) as progress:
@@ -137,10 +139,31 @@ def _line(number: int, result: Result, as_json: bool, n_best: int, spoken: bool)
     return result.text if spoken else _flat(result.text)
 
 
+def _check_alignments(model: Pipeline, attention: str | None) -> None:
+    """Refused before anything is translated: a model that cannot align, or an attention that it lacks."""
+    from regard.analysis.ablation import attention_heads
+    from regard.analysis.trace import looking_at_source
+
+    if model.run.task != "translation":
+        raise UserError(f"--alignments: this run is for {model.run.task}; only translations have alignments")
+    known = looking_at_source(attention_heads(model.model), hasattr(model.model, "encoder"))
+    if not known:
+        raise UserError(
+            "--alignments: this model has no attention that looks at the source; there is nothing to align by"
+        )
+    if attention is not None and attention not in known:
+        raise UserError(
+            f"--attention {attention}: none that looks at the source is called so; there are {', '.join(known)}"
+        )
+
+
 def _links(result: Result, attention: str | None) -> str:
     from regard.analysis.alignment import align, pharaoh
 
-    return pharaoh(align(result.attention(attention))) if result.tokens else ""
+    if not result.tokens:
+        return ""
+    seen = result.trace()
+    return pharaoh(align(seen.source_map(attention or seen.source_attentions[-1])))
 
 
 def _flat(text: str) -> str:

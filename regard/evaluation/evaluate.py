@@ -17,7 +17,7 @@ from regard.models.seq2seq import Model
 
 def teacher_forced(model: Model, batches: Iterable[Batch]) -> TeacherForced:
     """Loss and accuracy per target token (EOS included; of a classifier: per class), each row counted once."""
-    loss, right, tokens = 0.0, 0, 0
+    loss, right, tokens, whole, sentences = 0.0, 0, 0, 0, 0
     device = device_of(model)
     with evaluating(model):
         for batch in batches:
@@ -25,11 +25,14 @@ def teacher_forced(model: Model, batches: Iterable[Batch]) -> TeacherForced:
             mask = batch.target_mask.to(device)
             scores, truth = logits[mask].float(), batch.target_out.to(device)[mask]  # (n, V), (n,)
             loss += F.cross_entropy(scores, truth, reduction="sum").item()
-            right += int((scores.argmax(-1) == truth).sum())
+            hits = torch.ones_like(mask).masked_scatter(mask, scores.argmax(-1) == truth)  # (B, T)
+            right += int(hits[mask].sum())
             tokens += truth.numel()
+            whole += int(hits.all(-1).sum())
+            sentences += len(hits)
     if tokens == 0:
         raise UserError("nothing to evaluate: 0 target tokens; give at least one pair")
-    return TeacherForced(loss / tokens, 100 * right / tokens, tokens)
+    return TeacherForced(loss / tokens, 100 * right / tokens, tokens, 100 * whole / sentences)
 
 
 def evaluate_translation(

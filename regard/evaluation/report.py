@@ -15,6 +15,7 @@ class TeacherForced:
     loss: float  # nats per token, EOS included
     token_accuracy: float  # percent
     tokens: int
+    sentence_accuracy: float  # percent with every token right: those that greedy search gets right
 
     @property
     def perplexity(self) -> float:

@@ -40,7 +40,7 @@ class Classifier(Model):
     def start(self, memory: Memory) -> State:
         return NoState()
 
-    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+    def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         match self.pooling:
             case "first":
                 pooled = memory.states[:, 0]
@@ -48,4 +48,8 @@ class Classifier(Model):
                 pooled = last_real(memory.states, memory.mask)
             case "mean":
                 pooled = masked_mean(memory.states, memory.mask)
-        return self.output(dropout(pooled, self.dropout, self.training))[:, None], state
+        return dropout(pooled, self.dropout, self.training)[:, None], state
+
+    @property
+    def output_layer(self) -> nn.Linear:
+        return self.output

@@ -113,11 +113,11 @@ class ConvolutionDecoder(Decoder[ConvolutionState]):
         )
         return ConvolutionState(before, tuple(k for k, _ in prepared), tuple(v for _, v in prepared), 0)
 
-    def step(self, tokens: Tensor, memory: Memory, state: ConvolutionState) -> tuple[Tensor, ConvolutionState]:
+    def advance(self, tokens: Tensor, memory: Memory, state: ConvolutionState) -> tuple[Tensor, ConvolutionState]:
         states = self.positions(self.embedding(tokens), state.steps)
         looks, after = key_mask(memory.mask), []
         for layer, before, keys, values in zip(self.layers, state.before, state.keys, state.values, strict=True):
             states, last = layer(states, before, keys, values, looks)
             after.append(last)
-        logits = self.output(self.norm(states))
-        return logits, ConvolutionState(tuple(after), state.keys, state.values, state.steps + tokens.shape[1])
+        steps = state.steps + tokens.shape[1]
+        return self.norm(states), ConvolutionState(tuple(after), state.keys, state.values, steps)

@@ -34,8 +34,12 @@ class Language(Model):
         assert memory.state is not None
         return memory.state
 
-    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        return self.decoder.step(tokens, state)
+    def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        return self.decoder.advance(tokens, state)
+
+    @property
+    def output_layer(self) -> Output:
+        return self.decoder.output
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,8 @@ class TransformerReader(Reader[LanguageState]):
         states, state = self._run(source, mask, LanguageState(nothing, mask[:, :0], (~mask).sum(1)))
         return Memory(states, mask, masked_mean(states, mask), state)
 
-    def step(self, tokens: Tensor, state: LanguageState) -> tuple[Tensor, LanguageState]:
-        states, after = self._run(tokens, torch.ones_like(tokens, dtype=torch.bool), state)
-        return self.output(states), after
+    def advance(self, tokens: Tensor, state: LanguageState) -> tuple[Tensor, LanguageState]:
+        return self._run(tokens, torch.ones_like(tokens, dtype=torch.bool), state)
 
     def _run(self, tokens: Tensor, real: Tensor, state: LanguageState) -> tuple[Tensor, LanguageState]:
         past = state.real.shape[1]

@@ -14,13 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.seq2seq import Decoder, Encoder, Memory, Reader, State, last_real
-from regard.nn.attention import Attention
+from regard.nn.attention import Additive, Attention, ScoredAttention
+from regard.nn.attentive import AttentiveWeights, attentive_run
 from regard.nn.dropout import dropout
 from regard.nn.embedding import Embedding, Output
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask
-from regard.nn.recurrent import CellState, Stack, hidden_of, make_cell, run, turn_around
-from regard.nn.taps import Tap
+from regard.nn.recurrent import CellState, LSTMCell, Stack, make_cell, show, turn_around
+from regard.nn.taps import Tap, watched
 
 CellKind = Literal["rnn", "lstm", "gru"]
 
@@ -37,17 +38,19 @@ class DirectedLayer(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) → states (B, S, W), and the last state of each direction side by side (B, W)."""
-        outputs, ends = [], []
-        last = (lengths - 1)[:, None, None]
+        outputs = []
         if self.forwards is not None:
-            hidden = hidden_of(run(self.forwards, inputs, self.forwards.zero(inputs)))
-            outputs.append(hidden)
-            ends.append(hidden.gather(1, last.expand(-1, 1, hidden.shape[2])).squeeze(1))
+            outputs.append(self.forwards.unroll(inputs, self.forwards.zero(inputs))[0])
         if self.backwards is not None:
-            turned = hidden_of(run(self.backwards, turn_around(inputs, lengths), self.backwards.zero(inputs)))
+            turned = self.backwards.unroll(turn_around(inputs, lengths), self.backwards.zero(inputs))[0]
             outputs.append(turn_around(turned, lengths))
-            ends.append(turned.gather(1, last.expand(-1, 1, turned.shape[2])).squeeze(1))
-        return self.states(torch.cat(outputs, dim=-1)), torch.cat(ends, dim=-1)
+        states = self.states(torch.cat(outputs, dim=-1))
+        ends, rows = [], torch.arange(states.shape[0], device=states.device)
+        if self.forwards is not None:
+            ends.append(states[rows, lengths - 1, : self.forwards.width])
+        if self.backwards is not None:
+            ends.append(states[:, 0, -self.backwards.width :])  # it reads towards the first token
+        return states, torch.cat(ends, dim=-1)
 
 
 class RecurrentEncoder(Encoder):
@@ -126,21 +129,21 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         keys, values = self.attention.prepare(memory.states) if self.attention is not None else (None, None)
         return RecurrentState(layers, keys, values)
 
-    def step(self, tokens: Tensor, memory: Memory, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+    def advance(self, tokens: Tensor, memory: Memory, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         embedded = self.embedding(tokens)
         if self.attention is not None:
             hidden, context, layers = self._attend_along(embedded, memory, state)
         elif self.every_step:
             context = memory.summary[:, None].expand(-1, tokens.shape[1], -1)
-            hidden, layers = self._run_with(embedded, memory.summary, state)
+            assert self.context_proj is not None
+            constant = self.context_proj(memory.summary)
+            hidden, layers = self.stack(embedded, state.layers, None, self.states.if_watched(), constant)
         else:
-            hidden, layers = self.stack(embedded, state.layers)
+            hidden, layers = self.stack(embedded, state.layers, tap=self.states.if_watched())
             context = None
-        hidden = self.states(hidden)
         seen = (hidden, embedded) if context is None else (hidden, embedded, context)
         readout = torch.tanh(self.readout_proj(torch.cat(seen, dim=-1)))
-        logits = self.output(dropout(readout, self.dropout, self.training))
-        return logits, RecurrentState(layers, state.keys, state.values)
+        return dropout(readout, self.dropout, self.training), RecurrentState(layers, state.keys, state.values)
 
     def _attend_along(
         self, embedded: Tensor, memory: Memory, state: RecurrentState
@@ -148,6 +151,13 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         """The loop of Bahdanau 2015: the state before each step asks, the answer enters the step."""
         assert self.attention is not None and self.context_proj is not None
         assert state.keys is not None and state.values is not None
+        node = self._as_one_node() if embedded.shape[1] > 1 else None
+        if node is not None:
+            cell, weights = node
+            projected = cell.project(embedded.transpose(0, 1).contiguous())
+            found = attentive_run(projected, weights, state.keys, state.values, memory.mask, state.layers[0])
+            whole, cells, looked = (one.transpose(0, 1) for one in found)
+            return whole, looked, ((whole[:, -1], cells[:, -1]),)
         mask, layers = key_mask(memory.mask), state.layers
         hidden, contexts = [], []
         for projected in next(iter(self.stack.layers)).input_proj(embedded).unbind(1):
@@ -158,14 +168,17 @@ class RecurrentDecoder(Decoder[RecurrentState]):
             contexts.append(context)
         return torch.stack(hidden, dim=1), torch.stack(contexts, dim=1), layers
 
-    def _run_with(self, embedded: Tensor, summary: Tensor, state: RecurrentState):
-        """c enters every step beside the previous output and state."""
-        assert self.context_proj is not None
-        layers, hidden, constant = state.layers, [], self.context_proj(summary)
-        for projected in next(iter(self.stack.layers)).input_proj(embedded).unbind(1):
-            layers = self._step(projected + constant, layers)
-            hidden.append(layers[-1][0])
-        return torch.stack(hidden, dim=1), layers
+    def _as_one_node(self) -> tuple[LSTMCell, AttentiveWeights] | None:
+        """One LSTM layer with additive attention that nobody watches can run as one node of the graph."""
+        cell, *above = self.stack.layers
+        attention = self.attention
+        if above or watched() or not isinstance(cell, LSTMCell) or not isinstance(attention, ScoredAttention):
+            return None
+        score = attention.score
+        if not isinstance(score, Additive) or (self.training and attention.dropout) or self.context_proj is None:
+            return None
+        weights = (cell.state_proj, self.context_proj, score.query_proj, score.score_proj)
+        return cell, AttentiveWeights(*(projection.weight for projection in weights))
 
     def _step(self, projected: Tensor, layers: tuple[CellState, ...]) -> tuple[CellState, ...]:
         first, *above = self.stack.layers
@@ -173,7 +186,8 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         for cell, state in zip(above, layers[1:], strict=True):
             below = dropout(after[-1][0], self.dropout, self.training)
             after.append(cell.step(cell.input_proj(below), state))
-        return tuple(after)
+        tap = self.states.if_watched()
+        return tuple(after) if tap is None else (*after[:-1], show(tap, after[-1]))
 
 
 class RecurrentReader(Reader[RecurrentState]):
@@ -192,10 +206,10 @@ class RecurrentReader(Reader[RecurrentState]):
 
     def read(self, source: Tensor, mask: Tensor) -> Memory:
         embedded = self.embedding(source)
-        states, layers = self.stack(embedded, self.stack.zero(embedded), mask.sum(1))
+        states, layers = self.stack(embedded, self.stack.zero(embedded), mask.sum(1), self.states.if_watched())
         return Memory(states, mask, last_real(states, mask), RecurrentState(layers))
 
-    def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        hidden, layers = self.stack(self.embedding(tokens), state.layers)
-        readout = torch.tanh(self.readout_proj(self.states(hidden)))
-        return self.output(dropout(readout, self.dropout, self.training)), RecurrentState(layers)
+    def advance(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        hidden, layers = self.stack(self.embedding(tokens), state.layers, tap=self.states.if_watched())
+        readout = torch.tanh(self.readout_proj(hidden))
+        return dropout(readout, self.dropout, self.training), RecurrentState(layers)

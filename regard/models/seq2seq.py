@@ -1,7 +1,8 @@
 """The contract that lets any encoder serve any decoder, and any search serve every model.
 
     Encoder  source (B, S), mask (B, S) → Memory
-    Decoder  start(memory) → State;  step(tokens (B, T), memory, state) → logits (B, T, V), State
+    Decoder  start(memory) → State;  advance(tokens (B, T), memory, state) → features (B, T, E), State
+             step = advance, then output: features → logits (B, T, V)
 
 Teacher forcing is `step` on many tokens, decoding is `step` on one; both give the same logits.
 """
@@ -14,6 +15,8 @@ from typing import Any, Generic, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+from regard.nn.embedding import Output
 
 
 def select_rows(value: object, rows: Tensor) -> object:
@@ -63,25 +66,29 @@ class Encoder(nn.Module, ABC):
 
 
 class Decoder(nn.Module, ABC, Generic[OwnState]):
+    output: Output
+
     @abstractmethod
     def start(self, memory: Memory) -> OwnState:
         """The state before the first token."""
 
     @abstractmethod
-    def step(self, tokens: Tensor, memory: Memory, state: OwnState) -> tuple[Tensor, OwnState]:
-        """Tokens (B, T) that follow `state` → logits (B, T, V) of what comes after each, and the state behind them."""
+    def advance(self, tokens: Tensor, memory: Memory, state: OwnState) -> tuple[Tensor, OwnState]:
+        """Tokens (B, T) that follow `state` → features (B, T, E) of what comes after each; the state behind them."""
 
 
 class Reader(nn.Module, ABC, Generic[OwnState]):
     """A decoder that has no encoder: it reads the source itself."""
+
+    output: Output
 
     @abstractmethod
     def read(self, source: Tensor, mask: Tensor) -> Memory:
         """Ids (B, S) and their mask → a Memory that holds the state behind them."""
 
     @abstractmethod
-    def step(self, tokens: Tensor, state: OwnState) -> tuple[Tensor, OwnState]:
-        """As a decoder's step, with all there is to know in the state."""
+    def advance(self, tokens: Tensor, state: OwnState) -> tuple[Tensor, OwnState]:
+        """As a decoder's, with all there is to know in the state."""
 
 
 class Model(nn.Module, ABC):
@@ -98,12 +105,27 @@ class Model(nn.Module, ABC):
     def start(self, memory: Memory) -> State: ...
 
     @abstractmethod
-    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]: ...
+    def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        """Tokens (B, T) that follow `state` → features (B, T, E) for the output layer, and the state behind them."""
+
+    @property
+    @abstractmethod
+    def output_layer(self) -> Output | nn.Linear:
+        """The last linear layer: features → logits."""
+
+    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        """Tokens (B, T) that follow `state` → logits (B, T, V) of what comes after each, and the state behind them."""
+        features, after = self.advance(tokens, memory, state)
+        return self.output_layer(features), after
+
+    def features(self, source: Tensor, mask: Tensor, target_in: Tensor) -> Tensor:
+        """Teacher forcing up to the output layer, whose logits a loss need never hold whole: (B, T, E)."""
+        memory = self.encode(source, mask)
+        return self.advance(target_in, memory, self.start(memory))[0]
 
     def forward(self, source: Tensor, mask: Tensor, target_in: Tensor) -> Tensor:
         """Teacher forcing: logits (B, T, V) for every position of the target at once."""
-        memory = self.encode(source, mask)
-        return self.step(target_in, memory, self.start(memory))[0]
+        return self.output_layer(self.features(source, mask, target_in))
 
 
 class Seq2Seq(Model):
@@ -122,8 +144,12 @@ class Seq2Seq(Model):
     def start(self, memory: Memory) -> State:
         return self.decoder.start(memory)
 
-    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        return self.decoder.step(tokens, memory, state)
+    def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        return self.decoder.advance(tokens, memory, state)
+
+    @property
+    def output_layer(self) -> Output:
+        return self.decoder.output
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:

@@ -176,11 +176,11 @@ class TransformerDecoder(Decoder[TransformerState]):
         batch = memory.states.shape[0]
         return TransformerState(tuple(layer.start(batch, memory.states) for layer in self.layers))
 
-    def step(self, tokens: Tensor, memory: Memory, state: TransformerState) -> tuple[Tensor, TransformerState]:
+    def advance(self, tokens: Tensor, memory: Memory, state: TransformerState) -> tuple[Tensor, TransformerState]:
         states = self.positions(self.embedding(tokens), state.length)
         looks = key_mask(memory.mask)
         after = []
         for layer, past in zip(self.layers, state.layers, strict=True):
             states, new = layer(states, past, None, looks)
             after.append(new)
-        return self.output(self.norm(states)), TransformerState(tuple(after))
+        return self.norm(states), TransformerState(tuple(after))

@@ -1,7 +1,7 @@
 """Recurrent cells and stacks of them over padded batches, one step or many.
 
-A cell's state is a tuple of (B, W) tensors whose first is the hidden state h. Inputs are projected for all steps at
-once, outside the loop; only what depends on the state stays in it.
+A cell's state is a tuple of (B, W) tensors whose first is the hidden state h. One step is written as in its paper; a
+whole sequence runs unrolled (regard.nn.unrolled), with the same result.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from regard.nn.dropout import dropout
 from regard.nn.layers import Layers
+from regard.nn.taps import Tap
+from regard.nn.unrolled import GRURun, LSTMRun, VanillaRun
 
 CellState = tuple[Tensor, ...]
 
@@ -38,6 +41,33 @@ class Cell(nn.Module, ABC):
     def step(self, projected: Tensor, state: CellState) -> CellState:
         """One projected input (B, gates·W) and a state → the next state."""
 
+    @abstractmethod
+    def run(self, projected: Tensor, state: CellState) -> CellState:
+        """What `project` made of inputs (T, B, gates·W), and a state → those after each, every tensor (T, B, W)."""
+
+    def project(self, inputs: Tensor) -> Tensor:
+        """What the gates get of the inputs, with both biases (a GRU keeps the state's apart)."""
+        return F.linear(inputs, self.input_proj.weight, self.input_proj.bias + self.state_proj.bias)
+
+    def unroll(
+        self, inputs: Tensor, state: CellState, constant: Tensor | float = 0.0, tap: Tap | None = None
+    ) -> CellState:
+        """Inputs (B, T, D), a state → those after each, every tensor (B, T, W); `constant` is added to all gates.
+
+        Where a tap is given, what it puts in the place of a hidden state is what the next step sees.
+        """
+        if tap is None and inputs.shape[1] > 1:
+            projected = self.project(inputs.transpose(0, 1).contiguous())
+            if isinstance(constant, Tensor):
+                projected = projected + constant
+            return tuple(one.transpose(0, 1) for one in self.run(projected, state))
+        states = []
+        for projected in self.input_proj(inputs).unbind(1):
+            state = self.step(projected + constant, state)
+            state = state if tap is None else show(tap, state)
+            states.append(state)
+        return tuple(torch.stack(pieces, dim=1) for pieces in zip(*states, strict=True))
+
 
 class VanillaCell(Cell):
     """h' = tanh(W x + U h + b)  (Elman 1990)."""
@@ -46,6 +76,9 @@ class VanillaCell(Cell):
 
     def step(self, projected: Tensor, state: CellState) -> CellState:
         return (torch.tanh(projected + self.state_proj(state[0])),)
+
+    def run(self, projected: Tensor, state: CellState) -> CellState:
+        return (VanillaRun.apply(projected, self.state_proj.weight, *state),)
 
 
 class LSTMCell(Cell):
@@ -59,6 +92,9 @@ class LSTMCell(Cell):
         into, forget, candidate, out = (projected + self.state_proj(hidden)).chunk(4, dim=-1)
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(into) * torch.tanh(candidate)
         return torch.sigmoid(out) * torch.tanh(cell), cell
+
+    def run(self, projected: Tensor, state: CellState) -> CellState:
+        return LSTMRun.apply(projected, self.state_proj.weight, *state)
 
 
 class GRUCell(Cell):
@@ -74,6 +110,12 @@ class GRUCell(Cell):
         new = torch.tanh(new_x + torch.sigmoid(reset_x + reset_h) * new_h)
         return (new + update * (hidden - new),)
 
+    def project(self, inputs: Tensor) -> Tensor:
+        return self.input_proj(inputs)
+
+    def run(self, projected: Tensor, state: CellState) -> CellState:
+        return (GRURun.apply(projected, self.state_proj.weight, self.state_proj.bias, *state),)
+
 
 def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int) -> Cell:
     match kind:
@@ -85,24 +127,15 @@ def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int)
             return GRUCell(input_width, width)
 
 
-def run(cell: Cell, inputs: Tensor, state: CellState) -> list[CellState]:
-    """The states after each of the inputs (B, T, D)."""
-    states = []
-    for projected in cell.input_proj(inputs).unbind(1):
-        state = cell.step(projected, state)
-        states.append(state)
-    return states
+def show(tap: Tap, state: CellState) -> CellState:
+    """Lets a tap see the hidden state of one step, and replace it."""
+    return tap(state[0][:, None])[:, 0], *state[1:]
 
 
-def hidden_of(states: list[CellState]) -> Tensor:
-    """Hidden states side by side: T × (B, W) → (B, T, W)."""
-    return torch.stack([state[0] for state in states], dim=1)
-
-
-def state_at(states: list[CellState], index: Tensor) -> CellState:
-    """The state of each row at its own step: index (B,)."""
+def state_at(states: CellState, index: Tensor) -> CellState:
+    """The state of each row at its own step: tensors (B, T, W), index (B,)."""
     rows = torch.arange(index.shape[0], device=index.device)
-    return tuple(torch.stack(pieces)[index, rows] for pieces in zip(*states, strict=True))
+    return tuple(one[rows, index] for one in states)
 
 
 def turn_around(values: Tensor, lengths: Tensor) -> Tensor:
@@ -125,14 +158,24 @@ class Stack(nn.Module):
         return tuple(cell.zero(like) for cell in self.layers)
 
     def forward(
-        self, inputs: Tensor, states: tuple[CellState, ...], lengths: Tensor | None = None
+        self,
+        inputs: Tensor,
+        before: tuple[CellState, ...],
+        lengths: Tensor | None = None,
+        tap: Tap | None = None,
+        constant: Tensor | float = 0.0,
     ) -> tuple[Tensor, tuple[CellState, ...]]:
-        """(B, T, D) → hidden states (B, T, W) and the state of each layer behind the last real input."""
+        """(B, T, D) → hidden states (B, T, W) and the state of each layer behind the last real input.
+
+        A tap sees the hidden state of the top layer, step by step; `constant` (B, gates·W) enters every step of the
+        first layer.
+        """
         after = []
-        for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
+        for layer, (cell, state) in enumerate(zip(self.layers, before, strict=True)):
             if layer:
                 inputs = dropout(inputs, self.dropout, self.training)
-            steps = run(cell, inputs, state)
-            inputs = hidden_of(steps)
-            after.append(steps[-1] if lengths is None else state_at(steps, lengths - 1))
+            top = layer == len(self.layers) - 1
+            states = cell.unroll(inputs, state, 0.0 if layer else constant, tap if top else None)
+            inputs = states[0]
+            after.append(tuple(one[:, -1] for one in states) if lengths is None else state_at(states, lengths - 1))
         return inputs, tuple(after)

@@ -58,6 +58,10 @@ class Tap(nn.Module):
         watch = _watch.get()
         return tensor if watch is None else watch.look(self, tensor)
 
+    def if_watched(self) -> Tap | None:
+        """Itself while somebody watches: for a loop, where a call at each step would cost."""
+        return self if watched() else None
+
 
 def watched() -> bool:
     """Whether somebody watches: attention then works in the open instead of in a fused kernel."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from regard.analysis.trace import Trace, trace
+from regard.analysis.trace import Dictation, trace
 from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, EOS, Labels
@@ -26,9 +26,9 @@ class Classifier(Pipeline):
             results[row] = self._result(source, probabilities)
         return results
 
-    def look(self, text: str, target: str) -> Trace:
+    def dictation(self, text: str, target: str) -> Dictation:
         self._labels.encode(target)  # a class that is not known is refused
-        return self._trace(self.source_tokenizer.encode(text), target)
+        return self._dictation(self.source_tokenizer.encode(text), target)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         names = self._labels.names
@@ -57,10 +57,10 @@ class Classifier(Pipeline):
             tokens=(label,),
             log_prob=log_prob,
             probabilities=dict(ranked),
-            tracer=lambda: self._trace(source, label),
+            tracer=lambda: trace(self.model, self._dictation(source, label)),
         )
 
-    def _trace(self, source: list[int], label: str) -> Trace:
+    def _dictation(self, source: list[int], label: str) -> Dictation:
         self.check_fits(source, [])
         tokens = tuple(self.source_tokenizer.tokens([*source, EOS]))
-        return trace(self.model, [*source, EOS], [BOS], tokens, ("<s>",), (label,))
+        return Dictation([*source, EOS], [BOS], tokens, ("<s>",), (label,))

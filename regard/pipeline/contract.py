@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self, overload
 
-from regard.analysis.trace import Trace
+from regard.analysis.trace import Dictation, Trace, trace, traces
 from regard.checkpoint import Run
 from regard.config import SearchConfig, settle
-from regard.data.batches import encode_pairs, make_batch, plan
+from regard.data.batches import Batch, encode_pairs, make_batch, plan
 from regard.data.corpus import Example
 from regard.decoding import too_long
 from regard.errors import UserError
@@ -54,8 +54,16 @@ class Pipeline(ABC):
         """One result a text, in order; an empty text has an empty result."""
 
     @abstractmethod
+    def dictation(self, text: str, target: str) -> Dictation:
+        """`text` as the model reads it, and `target` as it is told to write it."""
+
     def look(self, text: str, target: str) -> Trace:
         """The trace of the model reading `text` and being told to write `target`."""
+        return trace(self.model, self.dictation(text, target))
+
+    def look_all(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Trace]:
+        """The trace of each example, as `look` gives it, many in one pass."""
+        return traces(self.model, [self.dictation(one.source, one.target) for one in examples], progress)
 
     @abstractmethod
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
@@ -76,6 +84,11 @@ class Pipeline(ABC):
 
     def forced(self, examples: list[Example]) -> TeacherForced | None:
         """Loss and accuracy when every token is predicted from the true ones before it; None where one does not fit."""
+        batches = self.batches(examples)
+        return None if batches is None else teacher_forced(self.model, batches)
+
+    def batches(self, examples: list[Example]) -> list[Batch] | None:
+        """The examples as the model takes them; None where one does not fit."""
         sources = self.run.source_tokenizer.encode_batch([example.source for example in examples])
         if self.run.task == "classification":
             targets: list[list[int]] = [[] for _ in examples]
@@ -84,5 +97,4 @@ class Pipeline(ABC):
         if any(too_long(self.model, *ids) for ids in zip(sources, targets, strict=True)):
             return None
         pairs, _ = encode_pairs(examples, self.run.source_tokenizer, self.run.target_tokenizer)
-        tokens = self.search.batch_tokens
-        return teacher_forced(self.model, (make_batch(pairs, rows) for rows in plan(pairs, tokens, seed=0, epoch=0)))
+        return [make_batch(pairs, rows) for rows in plan(pairs, self.search.batch_tokens, seed=0, epoch=0)]

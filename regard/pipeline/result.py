@@ -56,8 +56,6 @@ def no_result(problem: object) -> Result:
 
 
 def default_attention(seen: Trace) -> str:
-    names = seen.attentions
-    looks_back = [name for name in names if "self_attention" not in name]
-    if not names:
+    if not seen.attentions:
         raise UserError("this model has no attention to look at")
-    return (looks_back or names)[-1]
+    return (seen.source_attentions or seen.attentions)[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from regard.analysis.trace import Trace, trace
+from regard.analysis.trace import Dictation, trace
 from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, EOS, Tokenizer
@@ -42,12 +42,12 @@ class Writer(Pipeline, ABC):
             log_prob=hypothesis.log_prob,
             finished=hypothesis.finished,
             alternatives=alternatives,
-            tracer=lambda: self.trace_ids(given, ids, hypothesis.finished),
+            tracer=lambda: trace(self.model, self.dictation_of(given, ids, hypothesis.finished)),
         )
 
     @abstractmethod
-    def trace_ids(self, given: list[int], written: list[int], finished: bool) -> Trace:
-        """The trace of reading `given` and writing `written`, and its end where it was reached."""
+    def dictation_of(self, given: list[int], written: list[int], finished: bool) -> Dictation:
+        """Reading `given` and writing `written`, and its end where it was reached."""
 
 
 class Translator(Writer):
@@ -62,8 +62,8 @@ class Translator(Writer):
             results[row] = self.result(source, each)
         return results
 
-    def look(self, text: str, target: str) -> Trace:
-        return self.trace_ids(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+    def dictation(self, text: str, target: str) -> Dictation:
+        return self.dictation_of(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
 
     def beam_tree(self, text: str, search: SearchConfig) -> BeamTree:
         """Every hypothesis that the search for this text kept, step by step."""
@@ -86,13 +86,12 @@ class Translator(Writer):
             tokenize=bleu_tokenizer([example.target for example in examples]),
         )
 
-    def trace_ids(self, given: list[int], written: list[int], finished: bool) -> Trace:
+    def dictation_of(self, given: list[int], written: list[int], finished: bool) -> Dictation:
         """Rows of the cross-attention are what was written: each token with what was looked at to write it."""
         self.check_fits(given, written if finished else written[:-1])
         target_in = [BOS, *written] if finished else [BOS, *written[:-1]]
         target_out = [*written, EOS] if finished else written
-        return trace(
-            self.model,
+        return Dictation(
             [*given, EOS],
             target_in,
             tuple(self.source_tokenizer.tokens([*given, EOS])),
@@ -114,8 +113,8 @@ class Continuer(Writer):
             results[row] = self.result(beginning, each)
         return results
 
-    def look(self, text: str, target: str) -> Trace:
-        return self.trace_ids(self.source_tokenizer.encode(text), self.source_tokenizer.encode(target), True)
+    def dictation(self, text: str, target: str) -> Dictation:
+        return self.dictation_of(self.source_tokenizer.encode(text), self.source_tokenizer.encode(target), True)
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         if any(example.source for example in examples):
@@ -125,8 +124,8 @@ class Continuer(Writer):
             raise UserError(f"a text is longer than the {self.model.max_total} positions of the model; split it")
         return evaluate_language(forced, [example.target for example in examples])
 
-    def trace_ids(self, given: list[int], written: list[int], finished: bool) -> Trace:
+    def dictation_of(self, given: list[int], written: list[int], finished: bool) -> Dictation:
         ids, tokens = [*given, *written], self.source_tokenizer.tokens
         read, told = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], read[1:])
-        return trace(self.model, [EOS], read, tuple(tokens([EOS])), tuple(tokens(read)), tuple(tokens(told)))
+        return Dictation([EOS], read, tuple(tokens([EOS])), tuple(tokens(read)), tuple(tokens(told)))

@@ -14,7 +14,7 @@ from regard.config import TrainingConfig
 from regard.data.batches import Batch, Pairs, make_batch, plan
 from regard.errors import UserError
 from regard.runtime import seed_step
-from regard.training.loss import Loss, cross_entropy
+from regard.training.loss import Loss, output_loss
 from regard.training.report import Report
 from regard.training.schedule import rate
 from regard.training.state import State
@@ -54,8 +54,9 @@ def train(state: State, pairs: Pairs, training: TrainingConfig, look: Look) -> I
 def update(state: State, batch: Batch, now: float, training: TrainingConfig) -> tuple[Loss, float]:
     """One step of Adam at rate `now`: forward, loss, backward, clip, step. Returns the loss and the gradient's norm."""
     state.model.train()
-    logits = state.model(batch.source, batch.source_mask, batch.target_in)
-    loss = cross_entropy(logits, batch.target_out, batch.target_mask, training.label_smoothing or 0.0)
+    features = state.model.features(batch.source, batch.source_mask, batch.target_in)
+    last, smoothing = state.model.output_layer, training.label_smoothing or 0.0
+    loss = output_loss(features, last.weight, last.bias, batch.target_out, batch.target_mask, smoothing)
     state.optimizer.zero_grad()
     loss.smoothed.backward()
     norm = float(nn.utils.clip_grad_norm_(state.model.parameters(), training.clip))

@@ -1,10 +1,20 @@
-"""Cross entropy over the real target tokens, with label smoothing (Szegedy 2016, section 7)."""
+"""Cross entropy over the real target tokens, with label smoothing (Szegedy 2016, section 7).
+
+loss = Σ_t mask_t · [ (1 - ε) · -log p_t(y_t)  +  ε/V · Σ_v -log p_t(v) ] / Σ_t mask_t,   p_t = softmax(W x_t + b)
+
+Twice: from logits, as it is written; and from the features before the output layer, a few rows at a time with the
+gradient made in the same pass, so that the logits of a batch never exist whole. Padding is never multiplied at all.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import torch
 from torch import Tensor
+
+CHUNK = 2**21  # logits at a time: 8 MiB
 
 
 @dataclass(frozen=True)
@@ -16,10 +26,7 @@ class Loss:
 
 
 def cross_entropy(logits: Tensor, target: Tensor, mask: Tensor, smoothing: float = 0.0) -> Loss:
-    """loss = Σ_t mask_t · [ (1 - ε) · -log p_t(y_t)  +  ε/V · Σ_v -log p_t(v) ] / Σ_t mask_t
-
-    logits (B, T, V), target (B, T), mask (B, T) with True = real. Padding adds nothing, whatever its logits are.
-    """
+    """logits (B, T, V), target (B, T), mask (B, T) with True = real. Padding adds nothing, whatever its logits are."""
     log_probs = logits.log_softmax(-1)
     nll = -log_probs.gather(-1, target.unsqueeze(-1)).squeeze(-1)  # (B, T)
     count = mask.sum()
@@ -28,3 +35,52 @@ def cross_entropy(logits: Tensor, target: Tensor, mask: Tensor, smoothing: float
         return Loss(plain, plain.detach())
     spread = -log_probs.mean(-1).masked_fill(~mask, 0).sum() / count
     return Loss((1 - smoothing) * plain + smoothing * spread, plain.detach())
+
+
+def output_loss(
+    features: Tensor, weight: Tensor, bias: Tensor, target: Tensor, mask: Tensor, smoothing: float = 0.0
+) -> Loss:
+    """The same from features (B, T, E), weight (V, E) and bias (V,): logits = features weightᵀ + bias."""
+    rows = mask.flatten().nonzero().squeeze(1)
+    flat, wanted = features.flatten(0, 1), target.flatten().index_select(0, rows)
+    smoothed, nll = _OutputLoss.apply(flat, weight, bias, rows, wanted, smoothing)
+    return Loss(smoothed, nll)
+
+
+class _OutputLoss(torch.autograd.Function):
+    """∂loss/∂logits = (p - (1 - ε) onehot(y) - ε/V) / n; what it gives for x, W and b is summed chunk by chunk."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, rows: Tensor, target: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        count, size = len(rows), weight.shape[0]
+        features_grad = torch.zeros_like(features)
+        weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
+        step = max(32, CHUNK // size)
+        buffer = features.new_empty(min(step, count), size)
+        smoothed, plain = features.new_zeros(()), features.new_zeros(())
+        for chosen, wanted in zip(rows.split(step), target.unsqueeze(1).split(step), strict=True):
+            inputs = features.index_select(0, chosen)
+            logits = torch.addmm(bias, inputs, weight.t(), out=buffer[: len(chosen)])
+            hit, mean = logits.gather(1, wanted), logits.mean(1, keepdim=True)
+            largest = logits.amax(1, keepdim=True)
+            total = logits.sub_(largest).exp_().sum(1, keepdim=True)
+            log_total = total.log() + largest
+            plain += (log_total - hit).sum()
+            smoothed += (log_total - (1 - smoothing) * hit - smoothing * mean).sum()
+            slopes = logits.mul_(1 / (total * count))
+            if smoothing:
+                slopes -= smoothing / size / count
+            slopes.scatter_add_(1, wanted, slopes.new_full(wanted.shape, (smoothing - 1) / count))
+            features_grad.index_copy_(0, chosen, slopes @ weight)
+            weight_grad.addmm_(slopes.t(), inputs)
+            bias_grad += slopes.sum(0)
+        ctx.save_for_backward(features_grad, weight_grad, bias_grad)
+        plain = plain / count
+        ctx.mark_non_differentiable(plain)
+        return smoothed / count, plain
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
+        return *(saved * gradients[0] for saved in ctx.saved_tensors), None, None, None

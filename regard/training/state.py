@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.checkpoint import copy_weights, load_weights, weights_of
 from regard.config import TrainingConfig
 from regard.errors import UserError
+from regard.models.seq2seq import Model
 
 Weights = dict[str, Tensor]
 
@@ -35,7 +36,7 @@ class Progress:
 class State:
     """The model, Adam's moments, the best weights so far and the weights of the latest looks."""
 
-    model: nn.Module
+    model: Model
     optimizer: torch.optim.AdamW
     progress: Progress = field(default_factory=Progress)
     best: Weights | None = None
@@ -63,7 +64,7 @@ class State:
         return named
 
 
-def new_state(model: nn.Module, training: TrainingConfig) -> State:
+def new_state(model: Model, training: TrainingConfig) -> State:
     """Before the first step. Adam as in Vaswani 2017, section 5.3; fused is the fastest on a CPU, and deterministic."""
     assert training.rate is not None, "complete the configuration first"
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]

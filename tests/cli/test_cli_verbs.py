@@ -109,6 +109,25 @@ def test_evaluate(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert status == 0 and "2 sentences" in out
 
 
+def test_evaluate_alignments(
+    translator_run: Path, tiny_run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("source", "a b\nc\n"), ("reference", "a b\nc\n"), ("gold", "0-0 1-1\n0-0\n")):
+        (tmp_path / name).write_text(text)
+    files = ("--source", tmp_path / "source", "--reference", tmp_path / "reference")
+    status, out, _ = said(capsys, "evaluate", translator_run, *files, "--alignments", tmp_path / "gold", "--json")
+    report = json.loads(out)
+    assert status == 0 and report["links"] == 3 and report["diagonal"] == 0
+    assert report["best_head"].startswith("decoder.layers.0.cross_attention.")
+    status, _, err = said(capsys, "evaluate", translator_run, "--alignments", tmp_path / "gold")
+    assert status == 2 and "2 lines for 20 sentences" in err
+    status, _, err = said(capsys, "evaluate", translator_run, "--alignments", "corpus")
+    assert status == 2 and "only dates has true alignments" in err
+    dates = tiny_run(tmp_path / "dates", "lstm-dot", {"corpus": "dates"}, training={"steps": 2})
+    status, out, _ = said(capsys, "evaluate", dates, "--alignments", "corpus")
+    assert status == 0 and "decoder.attention" in out and "by place alone" in out
+
+
 def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys, "look", translator_run, "a b", "--out", tmp_path / "map.svg")
     assert status == 0 and "decoder.layers.0.cross_attention" in out and "█" in out
@@ -118,12 +137,46 @@ def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pyte
     assert status == 0 and "encoder.layers.0.self_attention" in page and "decoder.layers.0.self_attention" in page
 
 
-def test_look_follows_a_beam(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_look_follows_a_beam(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys, "look", translator_run, "a b", "--tree", "--beams", 2)
     assert status == 0 and out.startswith("step 1\n") and "■ score" in out
     ways = [line for line in out.splitlines() if line.startswith("  * ")]
     assert len(ways) == max(int(line.split()[1]) for line in out.splitlines() if line.startswith("step "))
     assert said(capsys, "look", translator_run, "a b", "--tree", "--beams", 1)[0] == 2
+    picture = tmp_path / "tree.svg"
+    status, _, err = said(capsys, "look", translator_run, "a b", "--tree", "--beams", 2, "--out", picture)
+    assert status == 0 and str(picture) in err and 'class="way"' in picture.read_text()
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--tree", "--out", tmp_path / "tree.png")
+    assert status == 2 and not out
+
+
+def test_look_at_everything_and_through_all_layers(
+    translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--all", "--out", tmp_path / "all.svg")
+    assert status == 0 and out.count("mean of 2 heads") == 3 and "\nencoder.rollout\n" in out
+    assert "decoder.layers.0.self_attention" in (tmp_path / "all.svg").read_text()
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--attention", "decoder.rollout")
+    assert status == 0 and "\ndecoder.rollout\n" in out
+    assert said(capsys, "look", translator_run, "a b", "--all", "--attention", "decoder.rollout")[0] == 2
+
+
+def test_nothing_is_printed_before_a_refusal(
+    translator_run: Path, language_run: Path, tiny_run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blind = tiny_run(tmp_path / "blind", "gru-fixed", {"corpus": "copy", "lengths": "1-4"}, training={"steps": 2})
+    links = tmp_path / "links"
+    for arguments, why in (
+        (("look", blind, "a b"), "no attention to look at"),
+        (("look", language_run, "a b"), "no attention to look at"),
+        (("look", translator_run, "a b", "--attention", "nope"), "nope"),
+        (("look", translator_run, "a b", "--out", tmp_path / "map.gif"), "map.gif"),
+        (("translate", blind, "a b", "--alignments", links), "no attention"),
+        (("translate", translator_run, "a b", "--alignments", links, "--attention", "nope"), "nope"),
+    ):
+        status, out, err = said(capsys, *arguments)
+        assert (status, out) == (2, "") and why in err, arguments
+    assert not links.exists()
 
 
 def test_look_without_a_head(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,6 +194,18 @@ def test_probe(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     status, out, _ = said(capsys, "probe", translator_run, "--tags", tmp_path / "tags", "--json")
     report = json.loads(out)
     assert status == 0 and report["classes"] == 2 and report["rows"][0]["layer"] == "encoder.layers.0"
+
+
+def test_probe_heads_and_roles(translator_run: Path, language_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "probe", translator_run, "--heads", "--json")
+    report = json.loads(out)
+    assert status == 0 and report["sentences"] == 20 and len(report["rows"]) == 9
+    status, out, _ = said(capsys, "probe", translator_run, "--roles")
+    assert status == 0 and "by chance" in out and "decoder.layers.0.cross_attention" in out
+    assert said(capsys, "probe", translator_run, "--roles", "--heads")[0] == 2
+    for question in ("--roles", "--heads"):
+        status, out, err = said(capsys, "probe", language_run, question)
+        assert status == 2 and not out and "no attention" in err
 
 
 def test_describe(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:

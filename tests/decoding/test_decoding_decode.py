@@ -124,9 +124,13 @@ class Pooled(Model):
     def start(self, memory):
         return State()
 
-    def step(self, tokens, memory, state):
+    def advance(self, tokens, memory, state):
         assert tokens.tolist() == [[1]] * len(tokens)
         return memory.summary.unsqueeze(1), state
+
+    @property
+    def output_layer(self):
+        return torch.nn.Identity()
 
 
 def test_classify():

@@ -36,8 +36,12 @@ class Bigram(Model):
     def start(self, memory: Memory) -> State:
         return State()
 
-    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+    def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         return self.drop(self.table(tokens)) + memory.summary.unsqueeze(1), state
+
+    @property
+    def output_layer(self) -> nn.Identity:
+        return nn.Identity()
 
 
 def batch_of(pairs: list[tuple[list[int], list[int]]]) -> Batch:
@@ -94,7 +98,7 @@ def test_translation_report():
     references = [f"the number {['one', 'two', 'three', 'four', 'five'][i % 5]} is here" for i in range(30)]
     hypotheses = ["the number one is here"] * 30
     sources = [f"{'x' * (i + 1)}" for i in range(30)]
-    forced = TeacherForced(0.5, 80.0, 99)
+    forced = TeacherForced(0.5, 80.0, 99, 70.0)
     report = evaluate_translation(hypotheses, references, sources, forced=forced, unfinished=2, resamples=50)
     assert report.exact.value == 20 and report.length_unit == "characters" and report.sentences == 30
     assert sum(bucket.sentences for bucket in report.by_length) == 30
@@ -113,7 +117,7 @@ def test_translation_report():
 
 
 def test_language_report():
-    forced = TeacherForced(loss=math.log(4), token_accuracy=50.0, tokens=30)
+    forced = TeacherForced(loss=math.log(4), token_accuracy=50.0, tokens=30, sentence_accuracy=0.0)
     report = evaluate_language(forced, ["abcde", "fghij"], {"gzip": 3.5})
     assert report.bits_per_character == pytest.approx(2 * 30 / 10) and report.characters == 10
     lines = render(report).splitlines()

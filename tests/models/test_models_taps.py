@@ -53,8 +53,9 @@ def test_cross_attention_looks_at_real_tokens_only(tiny, rows, preset: str) -> N
     assert weights.masked_select(~rows.mask[:, None, None].expand_as(weights)).eq(0).all()
 
 
-@pytest.mark.parametrize("preset", CROSS)
-def test_one_pass_or_steps_show_the_same_maps(tiny, rows, preset: str) -> None:
+@pytest.mark.parametrize("preset", PRESETS)
+def test_one_pass_or_steps_show_the_same(tiny, rows, preset: str) -> None:
+    """Every attention weight and every hidden state: a trace is what decoding used."""
     model = tiny(preset, depth=2)
     with watching(model) as whole:
         model(rows.source, rows.mask, rows.target)
@@ -63,8 +64,10 @@ def test_one_pass_or_steps_show_the_same_maps(tiny, rows, preset: str) -> None:
         state = model.start(memory)
         for token in rows.target.split(1, dim=1):
             _, state = model.step(token, memory, state)
+    seen = whole.tensors()
+    assert set(stepped.tensors()) == set(seen) == tap_names(model)
     for name, tensor in stepped.tensors().items():
-        assert torch.allclose(tensor, whole.tensors()[name], atol=1e-5), name
+        assert torch.allclose(tensor, seen[name], atol=1e-5), name
 
 
 @pytest.mark.parametrize("preset", CROSS)
@@ -77,6 +80,36 @@ def test_replaced_attention_changes_the_logits(tiny, rows, preset: str) -> None:
         blind = model(rows.source, rows.mask, rows.target)
     assert (blind - plain).abs().amax((1, 2)).gt(1e-3).all()
     assert torch.equal(model(rows.source, rows.mask, rows.target), plain)
+
+
+RECURRENT = [name for name, preset in PRESETS.items() if preset.fields.get("decoder") == "rnn"]
+
+
+@pytest.mark.parametrize("preset", RECURRENT)
+def test_a_patched_state_is_what_the_next_step_sees(tiny, rows, preset: str) -> None:
+    """The third token's state is replaced: what comes before stays, all that follows changes."""
+    model = tiny(preset, depth=2)
+    plain, calls = model(rows.source, rows.mask, rows.target), []
+    third = 2 + (rows.source.shape[1] if preset == "rnn-language" else 0)  # it passes the source's steps first
+
+    def patch(state: torch.Tensor) -> torch.Tensor:
+        calls.append(state.shape)
+        return torch.ones_like(state) if len(calls) == third + 1 else state
+
+    with watching(model, {"decoder.states": patch}):
+        patched = model(rows.source, rows.mask, rows.target)
+    assert set(calls) == {(4, 1, 12)}
+    assert torch.allclose(patched[:, :2], plain[:, :2], atol=1e-5)
+    assert (patched - plain)[:, 2:].abs().amax(-1).gt(1e-4).all()
+
+
+@pytest.mark.parametrize("preset", ["rnn-fixed", "lstm-additive", "lstm-classifier"])
+def test_a_patched_encoder_is_all_that_is_left_of_the_source(tiny, rows, preset: str) -> None:
+    model = tiny(preset, depth=2)
+    other = torch.where(rows.mask, 3 + (rows.source + 2) % 6, 0)
+    with watching(model, {"encoder.layers.1.states": torch.ones_like}):
+        one, two = (model(source, rows.mask, rows.target) for source in (rows.source, other))
+    assert torch.allclose(one, two) and not torch.allclose(model(rows.source, rows.mask, rows.target), one, atol=1e-3)
 
 
 def test_a_language_model_shows_one_triangle_over_source_and_target(tiny, rows) -> None:

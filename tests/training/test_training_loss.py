@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from regard.training.loss import cross_entropy
+from regard.training import loss as module
+from regard.training.loss import cross_entropy, output_loss
 
 B, T, V = 3, 5, 7
 
@@ -48,3 +49,26 @@ def test_padding_adds_nothing() -> None:
     changed = torch.where(mask.unsqueeze(-1), logits, 100 * torch.randn(B, T, V, dtype=torch.double))
     after = cross_entropy(changed, torch.where(mask, target, 0), mask, 0.1)
     assert torch.equal(before.smoothed, after.smoothed) and torch.equal(before.nll, after.nll)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("chunk", [1, 10**9])
+def test_in_chunks_it_is_the_same(smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Value and every gradient, in one chunk of rows or in many; padding of the features has no gradient at all."""
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    generator = torch.Generator().manual_seed(1)
+    rows, width, size = 90, 4, 11
+    features = torch.randn(2, rows, width, generator=generator, dtype=torch.double, requires_grad=True)
+    weight = torch.randn(size, width, generator=generator, dtype=torch.double, requires_grad=True)
+    bias = torch.randn(size, generator=generator, dtype=torch.double, requires_grad=True)
+    target = torch.randint(0, size, (2, rows), generator=generator)
+    mask = torch.arange(rows) < torch.tensor([rows, 40]).unsqueeze(1)
+    slow = cross_entropy(F.linear(features, weight, bias), target, mask, smoothing)
+    fast = output_loss(features, weight, bias, target, mask, smoothing)
+    torch.testing.assert_close(fast.smoothed, slow.smoothed)
+    torch.testing.assert_close(fast.nll, slow.nll)
+    expected = torch.autograd.grad(3 * slow.smoothed, (features, weight, bias))
+    found = torch.autograd.grad(3 * fast.smoothed, (features, weight, bias))
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    assert not fast.nll.requires_grad and not found[0][~mask].any()

@@ -1,0 +1,53 @@
+"""What embedded corpora know beyond their texts: which parts of a date say the same, whom a pronoun stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from regard.config import DataConfig
+from regard.data.embedded.dates import Piece, written_dates
+from regard.data.embedded.stories import Span, stories
+from regard.data.records import Example
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Of one example."""
+
+    aligned: tuple[tuple[Span, Span], ...] = ()  # in the source, in the target: the same field of a date
+    antecedents: tuple[tuple[Span, Span], ...] = ()  # a pronoun of the source, and the name it stands for
+
+
+def truths(config: DataConfig) -> dict[Example, Truth]:
+    """Of every development and test example; empty where the corpus knows nothing more."""
+    few = config.model_copy(update={"examples": 1})  # held-out examples are drawn before those for training
+    if config.corpus == "dates":
+        dates = written_dates(few)
+        return {
+            date.example(): Truth(aligned=_same_field(date.source, date.target))
+            for date in (*dates["dev"], *dates["test"])
+        }
+    if config.corpus == "stories":
+        told = stories(few)
+        return {
+            story.example(): Truth(antecedents=tuple((one.where, one.antecedent_where) for one in story.pronouns))
+            for story in (*told["dev"], *told["test"])
+        }
+    return {}
+
+
+def _same_field(source: tuple[Piece, ...], target: tuple[Piece, ...]) -> tuple[tuple[Span, Span], ...]:
+    """Year with year, month with month; a source in figures alone names them all in one word."""
+    return tuple(
+        (one, other) for kind, one in _fields(source) for its_kind, other in _fields(target) if kind == its_kind
+    )
+
+
+def _fields(pieces: tuple[Piece, ...]) -> list[tuple[str, Span]]:
+    found, start = [], 0
+    for piece in pieces:
+        end = start + len(piece.text)
+        if piece.kind != "text":
+            found.append((piece.kind, Span(start, end)))
+        start = end
+    return found

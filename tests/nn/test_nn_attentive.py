@@ -1,0 +1,41 @@
+"""The LSTM with additive attention as one node: equal to its own loop in the open, with every gradient."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.config import settle
+from regard.models.build import build_model
+from regard.nn.taps import watching
+
+B, S, T, V = 3, 5, 4, 11
+
+
+@pytest.mark.parametrize("widths", [(6, 8), (8, 6)])
+def test_one_node_is_the_loop(widths: tuple[int, int]) -> None:
+    torch.manual_seed(1)
+    fields = {"preset": "lstm-additive", "encoder_width": widths[0], "decoder_width": widths[1], "dropout": 0.0}
+    model = build_model(settle({"model": fields}).model, V, V, True, seed=1).double()
+    source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T))
+    mask = torch.arange(S) < torch.tensor([5, 2, 4]).unsqueeze(1)
+    weights = torch.randn(B, T, V, dtype=torch.double)
+    logits = model(source, mask, target)
+    gradients = torch.autograd.grad((logits * weights).sum(), list(model.parameters()))
+    with watching(model):  # somebody looks: the loop runs in the open
+        expected = model(source, mask, target)
+    wanted = torch.autograd.grad((expected * weights).sum(), list(model.parameters()))
+    torch.testing.assert_close(logits, expected)
+    for ours, theirs in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_the_state_behind_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(2)
+    model = build_model(settle({"model": {"preset": "lstm-additive", "width": 8}}).model, V, V, True, seed=1).eval()
+    source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T + 1))
+    memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
+    whole, _ = model.step(target, memory, model.start(memory))
+    _, state = model.step(target[:, :T], memory, model.start(memory))
+    last, _ = model.step(target[:, T:], memory, state)
+    torch.testing.assert_close(last[:, 0], whole[:, T])
