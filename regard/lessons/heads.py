@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from regard.analysis.ablation import without
 from regard.analysis.picture import map_svg
+from regard.analysis.roles import Known, measure_roles
+from regard.analysis.sweep import sweep
 from regard.config import Tree, merge
-from regard.data.records import Example
 from regard.data.tokenizer import BOS, EOS
 from regard.drawing import COLOURS, Axis, Line, Panel, Points, picture
 from regard.lessons.contract import Finding, Lesson, Setting, Table, Verdict, differences, margin, mean_range
@@ -38,39 +39,9 @@ def apart(weights: Tensor) -> float:
     return float(torch.stack(pairs).abs().sum(-1).mean() / 2) if pairs else 0.0
 
 
-def places(kind: str, length: int) -> dict[str, list[tuple[int, int]]]:
-    """Where a head may look, as (query, key), in reversing a word of `length` letters; the key `length` is the end."""
-    letters = range(length)
-    mirrored = [(query, length - 1 - query) for query in letters]
-    match kind:
-        case "cross_attention":
-            return {
-                "the letter to write": mirrored,
-                "the letter just written": [(query, key + 1) for query, key in mirrored if query],
-                "the letter to write after it": [(query, key - 1) for query, key in mirrored if key],
-                "the end": [(query, length) for query in letters],
-            }
-        case _:
-            roles = {
-                "the previous": [(query, query - 1) for query in letters if query],
-                "itself": [(query, query) for query in letters],
-                "the first": [(query, 0) for query in letters if query > 1],
-            }
-            if kind == "encoder":
-                roles["the next"] = [(query, query + 1) for query in letters]
-                roles["its mirror image"] = [(query, key) for query, key in mirrored if abs(query - key) > 1]
-                roles["the end"] = [(query, length) for query in letters if query < length - 1]
-            return roles
-
-
-def role(weights: Tensor, kind: str, length: int) -> tuple[str, float]:
-    """The place that gets most of one head's weights (B, T, S), and how much."""
-    shares = {}
-    for name, pairs in places(kind, length).items():
-        queries, keys = zip(*pairs, strict=True)
-        shares[name] = float(weights[:, queries, keys].mean())
-    best = max(shares, key=lambda name: shares[name])
-    return best, shares[best]
+def mirrored(length: int) -> Tensor:
+    """Which letter of the source each letter of the output is, in a word of so many: (T, S) with both ends."""
+    return F.pad(torch.eye(length, dtype=torch.bool).flip(0), (0, 1, 0, 1))
 
 
 def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
@@ -85,25 +56,19 @@ def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
     return {name.removesuffix(".weights"): seen for name, seen in watch.tensors().items() if name.endswith(".weights")}
 
 
-def described(pipeline: Pipeline, weights: dict[str, Tensor], length: int) -> list[dict[str, Any]]:
-    """Each head: where it looks, how much, and how many points of letters are lost where it is silenced."""
-    examples = pipeline.run.examples("dev")
-    whole = _letters(pipeline, examples)
+def described(pipeline: Pipeline) -> list[dict[str, Any]]:
+    """Each head: what it looks at most above chance, and what the loss rises by without it."""
+    examples = [one for one in pipeline.run.examples("dev") if one.source != one.target][:WORDS]
+    known = [Known(aligned=mirrored(len(one.source))) for one in examples]
+    swept = sweep(pipeline.model, pipeline.batches(examples) or [])
+    without = {row.name: row.loss - swept.whole.loss for row in swept.rows}
     rows = []
-    for name, seen in weights.items():
-        kind = "cross_attention" if name.endswith("cross_attention") else name.split(".")[0]
-        for head in range(seen.shape[1]):
-            where, share = role(seen[:, head], kind, length)
-            with watching(pipeline.model, without(pipeline.model, [f"{name}.{head}"]), record=False):
-                lost = whole - _letters(pipeline, examples)
-            rows.append({"head": f"{name}.{head}", "looks at": where, "share": share, "lost": lost})
+    for one in measure_roles(pipeline.look_all(examples), known).heads:
+        role, share = max(one.shares.items(), key=lambda each: each[1].lift)
+        name = f"{one.attention}.{one.head}"
+        rows.append({"head": name, "looks at": role, "weight": share.weight, "chance": share.chance})
+        rows[-1]["loss without"] = without[name]
     return rows
-
-
-def _letters(pipeline: Pipeline, examples: list[Example]) -> float:
-    forced = pipeline.forced(examples)
-    assert forced is not None, "words of the corpus fit"
-    return forced.token_accuracy
 
 
 def divided(job: Tree) -> dict[str, Any]:
@@ -121,7 +86,7 @@ def divided(job: Tree) -> dict[str, Any]:
             "parameters": pipeline.run.facts["parameters"],
             "apart": mean(map(apart, weights.values())),
             "apart untrained": mean(map(apart, fresh.values())),
-            "heads": described(pipeline, weights, length) if described_too else [],
+            "heads": described(pipeline) if described_too else [],
             "maps": [map_svg(look.attention(name)) for name in DRAWN] if described_too else [],
         }
 
@@ -146,15 +111,22 @@ def run(setting: Setting) -> Finding:
         for name, found in answers.items()
     ]
     first = answers[_name(SHOWN)][0]
-    roles = [(one["head"], one["looks at"], f"{one['share']:.2f}", f"{one['lost']:.1f}") for one in first["heads"]]
+    roles = [
+        (one["head"], one["looks at"], *(f"{one[key]:.2f}" for key in ("weight", "chance", "loss without")))
+        for one in first["heads"]
+    ]
     titles = ("model", "words, %", "loss", "heads apart", "untrained", "parameters")
     return Finding(
         experiment=f"A Transformer of 2 layers, {width} wide, with 1 to {HEADS[-1]} heads that share that width, "
         f"learns for {steps:,} steps to write words of 1 to {longest} letters back to front; exact match on unseen "
         "words. Two heads are apart by the share of their weight that is on other keys; the mean over all pairs and "
-        f"attentions. Of the model with {SHOWN} heads and seed {setting.seeds[0]}: where each head looks most in words "
-        f"of {longest} letters, with which share of its weight, and how many points of letters are lost without it.",
-        tables=(Table(titles, tuple(rows)), Table(("head", "looks at", "share", "points lost without"), tuple(roles))),
+        f"attentions. Of the model with {SHOWN} heads and seed {setting.seeds[0]}: what each head looks at most "
+        "above chance (aligned: the letter to write), with which share of its weight, and how much the loss rises "
+        "when it is silenced.",
+        tables=(
+            Table(titles, tuple(rows)),
+            Table(("head", "looks at", "weight", "by chance", "loss rises by"), tuple(roles)),
+        ),
         figures=(_figure(answers), *first["maps"]),
         verdicts=tuple(_verdicts(answers)),
         numbers={name: [_plain(one) for one in found] for name, found in answers.items()},

@@ -22,7 +22,7 @@ from regard.lessons.scores import PRESETS, costs, processor_seconds
 def test_a_score_has_the_parameters_of_its_formula(name: str, count: int) -> None:
     parameters, parts = costs(name, width=6)
     assert parameters == count
-    assert set(parts) == ({"step"} if name == "fixed vector" else {"step", "look"})
+    assert set(parts) == {"step", "open"} | (set() if name == "fixed vector" else {"look"})
 
 
 def test_all_work_is_done_as_often_and_in_turns() -> None:
