@@ -88,7 +88,7 @@ def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
 LESSON = Lesson(
     name="positions",
     claim="Without positions a Transformer cannot tell the order; learned or fixed, added, multiplied or concatenated, "
-    "each of them mends it.",
+    "each of them mends it, and fixed ones do it as well as learned ones.",
     after="Vaswani et al. 2017, 3.5 and table 3 (E)",
     run=run,
 )
