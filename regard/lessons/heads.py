@@ -118,9 +118,10 @@ def run(setting: Setting) -> Finding:
     titles = ("model", "words, %", "loss", "heads apart", "untrained", "parameters")
     return Finding(
         experiment=f"A Transformer of 2 layers, {width} wide, with 1 to {HEADS[-1]} heads that share that width, "
-        f"learns for {steps:,} steps to write words of 1 to {longest} letters back to front; exact match on unseen "
-        "words. Two heads are apart by the share of their weight that is on other keys; the mean over all pairs and "
-        f"attentions. Of the model with {SHOWN} heads and seed {setting.seeds[0]}: what each head looks at most "
+        f"learns for {steps:,} steps to write words of 1 to {longest} letters back to front, where each letter "
+        "has one right place to look at; exact match on unseen words. Two heads are apart by the share of their "
+        f"weight that is on other keys; the mean over all pairs and attentions. Of the model with {SHOWN} heads and "
+        f"seed {setting.seeds[0]}: what each head looks at most "
         "above chance (aligned: the letter to write), with which share of its weight, and how much the loss rises "
         "when it is silenced.",
         tables=(
