@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from regard.config.load import near
 from regard.errors import UserError
-from regard.lessons import bottleneck, gradients, mask, parameters, scaling, teacher_forcing, three_ways
+from regard.lessons import (
+    bottleneck,
+    gates,
+    gradients,
+    heads,
+    lookahead,
+    mask,
+    parameters,
+    positions,
+    scaling,
+    scores,
+    teacher_forcing,
+    three_ways,
+)
 from regard.lessons.contract import Lesson
 
 LESSONS: tuple[Lesson, ...] = (
     bottleneck.LESSON,
+    gates.LESSON,
+    scores.LESSON,
     scaling.LESSON,
+    heads.LESSON,
+    positions.LESSON,
     mask.LESSON,
+    lookahead.LESSON,
     three_ways.LESSON,
     teacher_forcing.LESSON,
     parameters.LESSON,

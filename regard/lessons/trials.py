@@ -18,6 +18,8 @@ from typing import Any, Self, TypeVar
 import torch
 
 from regard.config import settle
+from regard.data.files import write_pairs
+from regard.data.records import Example
 from regard.experiment import run_experiment
 from regard.pipeline import Pipeline, load
 
@@ -115,3 +117,13 @@ def trained(*settings: dict[str, Any]) -> Iterator[Pipeline]:
         if run_experiment(settle(single, *settings), run, progress=False).status == "interrupted":
             raise KeyboardInterrupt  # training ends politely on Ctrl-C; a lesson wants all of it or nothing
         yield load(run, threads=1)
+
+
+@contextmanager
+def trained_on(examples: list[Example], *settings: dict[str, Any]) -> Iterator[Pipeline]:
+    """A model trained on these pairs, of which dev and test are held out."""
+    with tempfile.TemporaryDirectory(prefix="regard-lesson-") as folder:
+        pairs = Path(folder) / "pairs.jsonl"
+        write_pairs(pairs, examples)
+        with trained(*settings, {"data": {"pairs": str(pairs)}}) as pipeline:
+            yield pipeline
