@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from regard.config.load import near
 from regard.errors import UserError
-from regard.lessons import bottleneck, parameters
+from regard.lessons import bottleneck, norm, parameters
 from regard.lessons.contract import Lesson
 
 LESSONS: tuple[Lesson, ...] = (
     bottleneck.LESSON,
+    norm.LESSON,
     parameters.LESSON,
 )
 
