@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from regard.config.load import near
 from regard.errors import UserError
-from regard.lessons import bottleneck, norm, parameters
+from regard.lessons import alignment, bottleneck, hidden_positions, norm, order, parameters, retrieval
 from regard.lessons.contract import Lesson
 
 LESSONS: tuple[Lesson, ...] = (
     bottleneck.LESSON,
+    alignment.LESSON,
+    order.LESSON,
+    hidden_positions.LESSON,
     norm.LESSON,
     parameters.LESSON,
+    retrieval.LESSON,
 )
 
 
