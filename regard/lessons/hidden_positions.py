@@ -52,8 +52,9 @@ def constant_guess(length: int) -> float:
 def run(setting: Setting) -> Finding:
     steps, depth = setting.pick(tiny=4, quick=300, full=2000), setting.pick(tiny=1, quick=3, full=4)
     length, texts = setting.pick(tiny=8, quick=40, full=64), setting.pick(tiny=20, quick=120, full=400)
+    few = {"examples": 40, "dev_examples": 10, "test_examples": 2}
     settings: Tree = {
-        "data": {"corpus": "prose"},
+        "data": {"corpus": "prose", **setting.pick(tiny=few, quick={}, full={})},
         "model": {
             "preset": "transformer-language",
             "depth": depth,
