@@ -131,7 +131,7 @@ def _traces(model: Pipeline, dates: Sequence[WrittenDate]) -> dict[WrittenDate, 
 
 
 def run(setting: Setting) -> Finding:
-    steps, held_out = setting.pick(tiny=10, quick=500, full=2000), setting.pick(tiny=10, quick=200, full=500)
+    steps, held_out = setting.pick(tiny=10, quick=500, full=2000), setting.pick(tiny=10, quick=100, full=500)
     settings: Tree = {
         "data": {
             "corpus": "dates",
