@@ -134,6 +134,6 @@ def _figure(found: dict[str, list[Probed]], depth: int, length: int, blind: floa
 LESSON = Lesson(
     name="hidden-positions",
     claim="A causal Transformer without positional encoding still knows positions.",
-    after="Haviv, Ram, Press, Izsak & Levy 2022, figure 2",
+    after="Haviv, Ram, Press, Izsak & Levy 2022",
     run=run,
 )
