@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from regard.lessons.scores import PRESETS, costs
+from regard.lessons.scores import costs
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,3 @@ def test_a_score_has_the_parameters_of_its_formula(name: str, count: int) -> Non
     parameters, parts = costs(name, width=6)
     assert parameters == count
     assert set(parts) == {"step", "open"} | (set() if name == "fixed vector" else {"look"})
-
-
-def test_all_work_is_done_as_often_and_in_turns() -> None:
-    done: list[str] = []
-    work = {(name, "step"): lambda name=name: done.append(name) for name in PRESETS}
-    for one in work.values():
-        one()  # each can be timed
-    assert done == list(PRESETS) * 3
