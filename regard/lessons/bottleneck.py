@@ -29,7 +29,12 @@ def run(setting: Setting) -> Finding:
     longest = setting.pick(tiny=6, quick=16, full=20)
     steps = setting.pick(tiny=20, quick=1000, full=4000)
     task: Tree = {
-        "data": {"corpus": "reverse", "lengths": f"1-{longest}"},
+        "data": {
+            "corpus": "reverse",
+            "lengths": f"1-{longest}",
+            "examples": setting.pick(tiny=500, quick=20000, full=40000),
+            "test_examples": setting.pick(tiny=50, quick=1000, full=2000),
+        },
         "model": {"width": setting.pick(tiny=16, quick=64, full=128), "dropout": 0.0},
         "training": {"steps": steps, "batch_tokens": 1024, "rate": 2e-3, "schedule": "cosine", "metric": "loss"},
     }

@@ -25,6 +25,7 @@ from regard.nn.blocks import FeedForward, Residual
 from regard.nn.convolution import GatedConvolution
 from regard.nn.dropout import dropout
 from regard.nn.embedding import Embedding, Output
+from regard.nn.grid import ResidualBlock
 from regard.nn.masks import key_mask
 from regard.nn.positions import PositionalEmbedding
 from regard.nn.recurrent import Stack, make_cell
@@ -128,11 +129,13 @@ def _blocks() -> Iterator[Brick]:
     for place, activation in (("pre", "gelu"), ("post", "relu"), ("none", "tanh")):
         residual, inner = Residual(Q, place, 0.0), FeedForward(Q, 7, activation, 0.0)
 
-        def block(x: Tensor, residual=residual, inner=inner) -> Tensor:
+        def join(x: Tensor, residual=residual, inner=inner) -> Tensor:
             return residual.after(x, inner(residual.before(x)))
 
         both = nn.ModuleList((residual, inner))
-        yield _brick(f"residual {place}, feed-forward {activation}", both, block, (B, T, Q))
+        yield _brick(f"residual {place}, feed-forward {activation}", both, join, (B, T, Q))
+    for name, block in (("", ResidualBlock(3, 3)), (" halved", ResidualBlock(3, 4, halved=True))):
+        yield _brick(f"residual block of a grid{name}", block, block, (B, 3, 4, 4))
     yield _brick("dropout", nn.Identity(), _drop, (B, T, Q))
 
 

@@ -15,6 +15,7 @@ from regard.lessons.contract import Finding, Lesson, Setting, Table, Verdict, bo
 from regard.lessons.cost import exponent, seconds, steps_in_series
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
+from regard.nn.taps import watching
 
 LETTERS, DEPTH = 50, 2
 TRANSFORMER, LSTM, RNN = "Transformer", "LSTM", "RNN"
@@ -24,7 +25,7 @@ PRESETS = {
     RNN: {"preset": "rnn-language"},
 }
 LAYERS = {TRANSFORMER: "decoder.layers.0"}
-CELL = "decoder.stack.layers.0.state_proj"
+CELL = f"decoder.stack.layers.{DEPTH - 1}.state_proj"  # a tap shows the states of the top layer, step by step
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,17 @@ def calls_in_series(way: Way, model: Model, target: Tensor) -> int:
     memory = model.encode(*_nothing(target))
     handle = model.get_submodule(LAYERS.get(way.model, CELL)).register_forward_hook(lambda *_: calls.append(None))
     state = model.start(memory)
-    for tokens in (target,) if way.forced else target.split(1, dim=1):
-        _, state = model.step(tokens, memory, state)
+    with watching(model, record=False):  # in the open: otherwise a recurrence is one node of the graph
+        for tokens in (target,) if way.forced else target.split(1, dim=1):
+            _, state = model.step(tokens, memory, state)
     handle.remove()
     return len(calls)
+
+
+def chain(model: Model, target: Tensor) -> int:
+    """Operations in series with teacher forcing, in the open."""
+    with watching(model, record=False):
+        return steps_in_series(all_at_once(model, target))
 
 
 def training_step(way: Way, model: Model, target: Tensor) -> Callable[[], object]:
@@ -109,10 +117,7 @@ def run(setting: Setting) -> Finding:
             times[way.name].append([(n, 1000 * taken[way, n]) for n in lengths])
     calls = {way.name: calls_in_series(way, models[way.model, setting.seeds[0]], targets[longest][:1]) for way in WAYS}
     chains: dict[str, Points] = {  # of what is forced: where a token is chosen, the graph is cut
-        name: [
-            (n, float(steps_in_series(all_at_once(models[name, setting.seeds[0]], targets[n][:1])))) for n in lengths
-        ]
-        for name in PRESETS
+        name: [(n, float(chain(models[name, setting.seeds[0]], targets[n][:1]))) for n in lengths] for name in PRESETS
     }
     rows = tuple(
         (

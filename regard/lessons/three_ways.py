@@ -16,7 +16,7 @@ from regard.lessons.cost import exponent, saved_bytes, seconds, steps_in_series
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.convolution import GatedConvolution
 from regard.nn.recurrent import Stack
-from regard.nn.taps import watching
+from regard.nn.taps import Tap, watching
 
 KERNEL, TOLERANCE, FITTED = 3, 0.25, 4
 RNN, CONVOLUTION, OPEN, FUSED = "RNN", "convolution", "self-attention", "self-attention, fused"
@@ -35,8 +35,9 @@ class Way:
 
 
 def recurrence(width: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
+    """Step by step, as a tap has it; unrolled as one node of the graph it does the same in series, out of sight."""
     stack = Stack("rnn", width, width, 1, 0.0)
-    return stack, lambda inputs: stack(inputs, stack.zero(inputs))[0]
+    return stack, lambda inputs: stack(inputs, stack.zero(inputs), tap=Tap())[0]
 
 
 def convolution(width: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
