@@ -7,6 +7,7 @@ from statistics import mean
 from regard.config import Tree, merge
 from regard.drawing import COLOURS, Axis, Line, Panel, Points, picture
 from regard.lessons.contract import Finding, Lesson, Setting, Table, margin, mean_range
+from regard.lessons.reversing import reversed_words, reversing
 from regard.lessons.trials import trained
 
 FIXED, ATTENTIVE = ("fixed vector", "fixed, at every step"), ("additive attention", "Transformer")
@@ -21,23 +22,14 @@ MODELS: dict[str, Tree] = {
 def accuracy_by_length(settings: Tree) -> Points:
     """Train, then (length, exact match in %) of held-out words, greedy."""
     with trained(settings) as model:
-        report = model.evaluate(model.run.examples("test"), model.search_with(beams=1)).as_dict()
+        report = reversed_words(model)
     return [((one["shortest"] + one["longest"]) / 2, one["exact"]) for one in report["by_length"]]
 
 
 def run(setting: Setting) -> Finding:
     longest = setting.pick(tiny=6, quick=16, full=20)
-    steps = setting.pick(tiny=20, quick=1000, full=4000)
-    task: Tree = {
-        "data": {
-            "corpus": "reverse",
-            "lengths": f"1-{longest}",
-            "examples": setting.pick(tiny=500, quick=20000, full=40000),
-            "test_examples": setting.pick(tiny=50, quick=1000, full=2000),
-        },
-        "model": {"width": setting.pick(tiny=16, quick=64, full=128), "dropout": 0.0},
-        "training": {"steps": steps, "batch_tokens": 1024, "rate": 2e-3, "schedule": "cosine", "metric": "loss"},
-    }
+    steps = setting.pick(tiny=20, quick=1200, full=5000)
+    task = reversing(setting, longest, steps)
     curves = setting.compare(
         "bottleneck", accuracy_by_length, {name: merge(task, tree) for name, tree in MODELS.items()}
     )
