@@ -23,7 +23,7 @@ def prepare(threads: int | None = None) -> int:
     if threads is not None:
         torch.set_num_threads(threads)
     _keep_memory()
-    torch.use_deterministic_algorithms(True)
+    torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms would import a compiler: 1.7 s of CPU
     # only a debugging aid, and it costs time
     torch.utils.deterministic.fill_uninitialized_memory = False  # pyrefly: ignore[missing-attribute]
     torch.set_flush_denormal(True)  # denormal moments of Adam would slow a CPU down tenfold

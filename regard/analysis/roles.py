@@ -140,7 +140,7 @@ def _places(trace: Trace, found: AttentionMap, allowed: Tensor, known: Known) ->
     """The keys (T, S) of each role."""
     queries, keys = allowed.shape
     place, every = torch.arange(queries)[:, None] + keys - queries, torch.arange(keys)[None]
-    within = found.columns[keys - queries :] == found.rows  # self-attention
+    within = "self_attention" in found.name
     words = [(row, column) for row in found.rows for column in found.columns]
     same = torch.tensor([_same(*pair) for pair in words]).view(queries, keys)
     roles = {"first": (every == 0).expand(queries, keys)}

@@ -16,6 +16,7 @@ app = App(
     help="Train a sequence-to-sequence model, look inside it and ship it.",
     help_format="plaintext",
     version=lambda: version("regard"),
+    suppress_keyboard_interrupt=False,  # main says what happened
 )
 app.command("regard.cli.demo:demo", name="demo", help="Train the embedded default and show what it does.")
 app.command("regard.cli.train:train", name="train", help="Train a model from a recipe or from files of your own.")

@@ -56,13 +56,16 @@ def lesson(
     lessons = LESSONS if name == "all" else (find_lesson(name),)
     page.parent.mkdir(parents=True, exist_ok=True)
     held = []
-    with stages() as progress:
-        for one in teach(lessons, size, seeds, workers, progress):
-            held.append(one)
-            write_text(page, html(held))
-            if not json:
-                print(text(one), flush=True)
-    if json:
-        print(json_text(held), end="")
-    print(f"the page: {page}", file=sys.stderr)
+    try:
+        with stages() as progress:
+            for one in teach(lessons, size, seeds, workers, progress):
+                held.append(one)
+                write_text(page, html(held))
+                if not json:
+                    print(text(one), flush=True)
+    finally:  # after Ctrl-C, too
+        if json and held:
+            print(json_text(held), end="")
+        if held:
+            print(f"the page: {page}", file=sys.stderr)
     return 0

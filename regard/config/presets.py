@@ -62,6 +62,10 @@ PRESETS: dict[str, Preset] = {
         "encoder-decoder of multi-head attention, feed-forward layers, residuals, layer norm, positions (Vaswani 2017)",
         {"encoder": "transformer", "decoder": "transformer", "depth": 3},
     ),
+    "transformer-deep-shallow": Preset(
+        "as transformer, with most layers in the encoder: as good, and faster to decode (Kasai 2021)",
+        {"encoder": "transformer", "decoder": "transformer", "encoder_depth": 6, "decoder_depth": 1},
+    ),
     "transformer-language": Preset(
         "decoder-only Transformer with a causal mask: language modelling, or source, separator, target",
         {"encoder": "none", "decoder": "transformer", "depth": 4},

@@ -94,6 +94,11 @@ def margin(about: str, margins: Sequence[float], unit: str, more_than: float = 0
     return Verdict(about, low > more_than, text)
 
 
+def differences(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+    """How far one is above the other, seed by seed."""
+    return [one - other for one, other in zip(ours, theirs, strict=True)]
+
+
 def bound(about: str, value: float, at_most: float) -> Verdict:
     """Holds where a residual is as small as it should be."""
     return Verdict(about, value <= at_most, f"{value:.3g}, at most {at_most:.3g} asked")

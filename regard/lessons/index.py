@@ -4,12 +4,45 @@ from __future__ import annotations
 
 from regard.config.load import near
 from regard.errors import UserError
-from regard.lessons import bottleneck, parameters
+from regard.lessons import (
+    alignment,
+    bottleneck,
+    gates,
+    gradients,
+    heads,
+    hidden_positions,
+    lookahead,
+    mask,
+    norm,
+    order,
+    parameters,
+    positions,
+    retrieval,
+    scaling,
+    scores,
+    teacher_forcing,
+    three_ways,
+)
 from regard.lessons.contract import Lesson
 
 LESSONS: tuple[Lesson, ...] = (
     bottleneck.LESSON,
+    gates.LESSON,
+    alignment.LESSON,
+    scores.LESSON,
+    scaling.LESSON,
+    heads.LESSON,
+    order.LESSON,
+    positions.LESSON,
+    mask.LESSON,
+    hidden_positions.LESSON,
+    norm.LESSON,
+    lookahead.LESSON,
+    three_ways.LESSON,
+    teacher_forcing.LESSON,
     parameters.LESSON,
+    gradients.LESSON,
+    retrieval.LESSON,
 )
 
 

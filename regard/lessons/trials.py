@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import torch
 
 from regard.config import settle
+from regard.data.files import write_pairs
+from regard.data.records import Example
 from regard.experiment import run_experiment
 from regard.pipeline import Pipeline, load
 
@@ -26,20 +32,29 @@ Progress = Callable[[str, int, int], None]  # what, done, of how many
 class Trials:
     """Runs jobs in `workers` processes of one thread each; with one worker in this process, without any other.
 
-    Answers do not depend on the number of workers: each job has one thread and its own seed.
+    Answers do not depend on the number of workers: each job has one thread and its own seed. When the block is left by
+    an error or Ctrl-C, the processes are ended at once, and what they had written is removed.
     """
 
     workers: int = 2
     progress: Progress = lambda what, done, total: None
     _pool: ProcessPoolExecutor | None = None
+    _processes: set[BaseProcess] = field(default_factory=set)
+    _folder: str | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *problem: object) -> None:
+    def __exit__(self, problem: type[BaseException] | None, *details: object) -> None:
         if self._pool is not None:
+            for process in self._processes if problem is not None else ():
+                process.kill()  # a polite end would first finish a training
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
+            self._processes.clear()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
 
     def run(self, what: str, function: Callable[[Job], Answer], jobs: Sequence[Job]) -> list[Answer]:
         """The answer to each job, in order. Function, jobs and answers travel between processes: plain data."""
@@ -47,15 +62,41 @@ class Trials:
         if self.workers == 1:
             answers = map(_with_one_thread, [function] * len(jobs), jobs)
         else:
-            if self._pool is None:
-                spawn = multiprocessing.get_context("spawn")  # a fork would share torch's threads
-                self._pool = ProcessPoolExecutor(self.workers, mp_context=spawn)
-            answers = self._pool.map(_with_one_thread, [function] * len(jobs), jobs)
+            answers = self._start(function, jobs)
         collected = []
         for answer in answers:
             collected.append(answer)
             self.progress(what, len(collected), len(jobs))
         return collected
+
+    def _start(self, function: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
+        """Hand all jobs over; processes begin here, as far as they are needed and not there yet."""
+        with _deaf_children():
+            if self._pool is None:
+                self._folder = tempfile.mkdtemp(prefix="regard-lessons-")
+                spawn = multiprocessing.get_context("spawn")  # a fork would share torch's threads
+                self._pool = ProcessPoolExecutor(self.workers, spawn, _work_in, (self._folder,))
+            others = set(multiprocessing.active_children()) - self._processes
+            answers = self._pool.map(_with_one_thread, [function] * len(jobs), jobs)
+            self._processes |= set(multiprocessing.active_children()) - others
+        return answers
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that begin meanwhile never hear Ctrl-C: it is for the one that began them, which then ends them."""
+    if threading.current_thread() is not threading.main_thread():  # signals are handled elsewhere
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _work_in(folder: str) -> None:
+    tempfile.tempdir = folder
 
 
 def _with_one_thread(function: Callable[[Job], Answer], job: Job) -> Answer:
@@ -73,5 +114,16 @@ def trained(*settings: dict[str, Any]) -> Iterator[Pipeline]:
     single: dict[str, Any] = {"training": {"threads": 1}}
     with tempfile.TemporaryDirectory(prefix="regard-lesson-") as folder:
         run = Path(folder) / "run"
-        run_experiment(settle(single, *settings), run, progress=False)
+        if run_experiment(settle(single, *settings), run, progress=False).status == "interrupted":
+            raise KeyboardInterrupt  # training ends politely on Ctrl-C; a lesson wants all of it or nothing
         yield load(run, threads=1)
+
+
+@contextmanager
+def trained_on(examples: list[Example], *settings: dict[str, Any]) -> Iterator[Pipeline]:
+    """A model trained on these pairs, of which dev and test are held out."""
+    with tempfile.TemporaryDirectory(prefix="regard-lesson-") as folder:
+        pairs = Path(folder) / "pairs.jsonl"
+        write_pairs(pairs, examples)
+        with trained(*settings, {"data": {"pairs": str(pairs)}}) as pipeline:
+            yield pipeline

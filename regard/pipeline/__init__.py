@@ -9,6 +9,7 @@ from regard.checkpoint import load_run
 from regard.pipeline.captioner import Captioner
 from regard.pipeline.classifier import Classifier
 from regard.pipeline.contract import Pipeline
+from regard.pipeline.engine import Engine, fast_decoder
 from regard.pipeline.result import Result
 from regard.pipeline.writers import Continuer, Translator
 from regard.runtime import prepare
@@ -16,13 +17,22 @@ from regard.runtime import prepare
 __all__ = ["Captioner", "Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
 
 
-def load(path: str | Path, threads: int | None = None, weights: Literal["model", "last", "best"] = "model") -> Pipeline:
-    """A run directory as a Translator, a Continuer, a Classifier or a Captioner. Loading runs no code of the run's."""
-    prepare(threads)
+def load(
+    path: str | Path,
+    threads: int | None = None,
+    weights: Literal["model", "last", "best"] = "model",
+    engine: Engine = "torch",
+) -> Pipeline:
+    """A run directory as a Translator, a Continuer, a Classifier or a Captioner. Loading runs no code of the run's.
+
+    `engine`: ctranslate2 (or ctranslate2-int8) decodes a Transformer faster; auto takes it where it can run.
+    """
+    threads = prepare(threads)
     run = load_run(path, weights)
+    fast = fast_decoder(run, engine, threads)
     match run.task:
         case "translation":
-            return Translator(run)
+            return Translator(run, fast)
         case "continuation":
             return Continuer(run)
         case "classification":

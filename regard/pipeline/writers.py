@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from regard.analysis.trace import Dictation, trace
+from regard.checkpoint import Run
 from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.pictures import Picture
 from regard.data.tokenizer import BOS, EOS, Tokenizer
 from regard.decoding import Hypothesis, TooLong, decode
+from regard.decoding.ctranslate import FastDecoder
 from regard.decoding.decode import Source
 from regard.decoding.tree import BeamTree, beam_tree
 from regard.errors import UserError
 from regard.evaluation import Report, bleu_tokenizer, evaluate_language, evaluate_translation
+from regard.nn.taps import watched
 from regard.pipeline.contract import Pipeline, Progress
 from regard.pipeline.result import NOTHING, Result, no_result
 
@@ -59,10 +63,15 @@ class SourceWriter(Writer, ABC):
         present = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_tokenizer.encode_batch([texts[row] for row in present])
         results = [NOTHING] * len(texts)
-        found = decode(self.model, sources, search, None, progress)
-        for row, source, each in zip(present, sources, found, strict=True):
+        for row, source, each in zip(present, sources, self.search_for(sources, search, progress), strict=True):
             results[row] = self.result(source, each)
         return results
+
+    def search_for(
+        self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
+    ) -> list[list[Hypothesis] | TooLong]:
+        """The hypotheses for each source, in order."""
+        return decode(self.model, sources, search, None, progress)
 
     def dictation(self, text: str, target: str) -> Dictation:
         return self.dictation_of(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
@@ -84,7 +93,23 @@ class SourceWriter(Writer, ABC):
 
 
 class Translator(SourceWriter):
-    """Source text to target text."""
+    """Source text to target text; `fast` decodes what it can, torch the rest."""
+
+    def __init__(self, run: Run, fast: FastDecoder | None = None) -> None:
+        super().__init__(run)
+        self.fast = fast
+
+    def search_for(
+        self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
+    ) -> list[list[Hypothesis] | TooLong]:
+        if self.fast is None or search.sample or watched():
+            return super().search_for(sources, search, progress)
+        texts = [source for source in sources if not isinstance(source, Picture)]
+        found: list[list[Hypothesis] | TooLong | None] = list(self.fast.decode(texts, search, progress))
+        left = [row for row, each in enumerate(found) if each is None]
+        for row, each in zip(left, super().search_for([sources[row] for row in left], search, None), strict=True):
+            found[row] = each
+        return [each for each in found if each is not None]
 
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
         sources = [example.source for example in examples]

@@ -23,7 +23,7 @@ def test_help_names_every_verb_and_loads_no_torch() -> None:
     code = f"import sys; from regard.cli import main; main(['--help']); sys.exit({slow})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for verb in ("demo", "train", "translate", "evaluate", "look", "probe", "compare", "describe", "data"):
+    for verb in ("demo", "train", "translate", "evaluate", "look", "probe", "lesson", "compare", "describe", "data"):
         assert verb in done.stdout
 
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from regard.cli import app
 from regard.config import PRESETS, RunConfig, shipped_recipes
 from regard.data.embedded import EMBEDDED
+from regard.lessons import LESSONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
@@ -30,6 +31,8 @@ VERBS = (
     "evaluate",
     "look",
     "probe",
+    "lesson",
+    "compare",
     "describe",
     "data list",
     "data inspect",
@@ -135,12 +138,19 @@ def recipes() -> str:
     return "\n".join(rows)
 
 
+def lessons() -> str:
+    """Each lesson with its claim."""
+    rows = ["| lesson | claim | after |", "|---|---|---|"]
+    return "\n".join([*rows, *(f"| `{one.name}` | {one.claim} | {one.after} |" for one in LESSONS)])
+
+
 MAKERS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "help": help_texts,
     "presets": presets,
     "corpora": corpora,
     "recipes": recipes,
+    "lessons": lessons,
 }
 
 

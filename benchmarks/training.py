@@ -1,0 +1,202 @@
+"""Training speed against what anyone would write with torch's own modules, interleaved, medians: one Markdown table.
+
+python benchmarks/training.py [--rounds 5] [--steps 4] [--threads 2] [--source FILE --target FILE]
+
+The same mathematics and sizes: batches of 4,096 padded tokens, label smoothing 0.1, Adam, float32. Without files the
+text is drawn: 9,000 words by Zipf's law in sentences as long as Multi30k's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import platform
+import random
+import statistics
+import time
+from collections.abc import Callable
+from itertools import accumulate
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.config import TrainingConfig, settle
+from regard.data import Batch, Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
+from regard.data.files import read_lines
+from regard.models.build import build_model
+from regard.runtime import prepare
+from regard.training.loop import update
+from regard.training.state import new_state
+
+BATCH_TOKENS, WORDS, SENTENCES = 4096, 9000, 6000
+TRAINING = TrainingConfig(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
+MODELS = {
+    "Transformer 4+4, 128/256": {"preset": "transformer", "depth": 4, "width": 128, "ffn_width": 256, "dropout": 0.3},
+    "Transformer 3+3, 512/2048": {"preset": "transformer", "depth": 3, "width": 512, "heads": 8, "dropout": 0.1},
+    "BiLSTM 256, additive attention": {"preset": "lstm-additive", "width": 256, "dropout": 0.2},
+}
+Step = Callable[[Batch], None]
+
+
+def main() -> None:
+    options = _options()
+    threads = prepare(options.threads)
+    pairs, size = _pairs(options)
+    batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: options.steps + 1]]
+    tokens = sum(batch.token_count for batch in batches[1:])
+    print(f"## Training: batches of {BATCH_TOKENS} padded tokens, vocabulary {size:,}\n")
+    machine = platform.processor() or platform.machine()
+    print(f"{machine}, {threads} threads, torch {torch.__version__}; sgemm {_sgemm():.0f} GFLOPS; ", end="")
+    print(f"medians of {options.rounds} interleaved rounds of {options.steps} steps (range)\n")
+    print("| model | regard, target tokens/s | plain torch, target tokens/s | ratio |")
+    print("|---|---:|---:|---:|")
+    for name, fields in MODELS.items():
+        ours, theirs = _ours(fields, size), _plain(fields, size)
+        for step in (ours, theirs):
+            step(batches[0])
+        seconds: list[tuple[float, float]] = []
+        for _ in range(options.rounds):
+            seconds.append((_time(ours, batches[1:]), _time(theirs, batches[1:])))
+        speeds = [statistics.median(tokens / one for one in column) for column in zip(*seconds, strict=True)]
+        ratios = sorted(plain / own for own, plain in seconds)
+        spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+        print(f"| {name} | {speeds[0]:,.0f} | {speeds[1]:,.0f} | {spread} |", flush=True)
+
+
+def _time(step: Step, batches: list[Batch]) -> float:
+    start = time.perf_counter()
+    for batch in batches:
+        step(batch)
+    return time.perf_counter() - start
+
+
+def _ours(fields: dict[str, object], size: int) -> Step:
+    state = new_state(build_model(settle({"model": fields}).model, size, size, True, seed=1), TRAINING)
+
+    def step(batch: Batch) -> None:
+        update(state, batch, 1e-4, TRAINING)
+
+    return step
+
+
+def _plain(fields: dict[str, object], size: int) -> Step:
+    width, depth, dropout = int(str(fields["width"])), int(str(fields.get("depth", 1))), float(str(fields["dropout"]))
+    ffn = int(str(fields.get("ffn_width", 4 * width)))
+    if fields["preset"] == "transformer":
+        model: nn.Module = PlainTransformer(size, width, depth, int(str(fields.get("heads", 4))), ffn, dropout)
+    else:
+        model = PlainBahdanau(size, width, dropout)
+    adam = torch.optim.Adam(model.parameters(), lr=1e-4)
+
+    def step(batch: Batch) -> None:
+        logits = model(batch.source, batch.source_mask, batch.target_in)
+        loss = F.cross_entropy(logits.flatten(0, 1), batch.target_out.flatten(), ignore_index=0, label_smoothing=0.1)
+        adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+
+    return step
+
+
+class PlainTransformer(nn.Module):
+    """torch.nn.Transformer with one table for source, target and output."""
+
+    def __init__(self, size: int, width: int, depth: int, heads: int, ffn: int, dropout: float) -> None:
+        super().__init__()
+        self.table, self.width = nn.Embedding(size, width), width
+        self.drop = nn.Dropout(dropout)
+        self.body = nn.Transformer(width, heads, depth, depth, ffn, dropout, batch_first=True, norm_first=True)
+        self.output = nn.Linear(width, size)
+        self.output.weight = self.table.weight
+
+    def embed(self, ids: Tensor) -> Tensor:
+        places = torch.arange(ids.shape[1])[:, None] / 10000 ** (torch.arange(0, self.width, 2) / self.width)
+        waves = torch.stack((places.sin(), places.cos()), dim=-1).flatten(1)
+        return self.drop(self.table(ids) * math.sqrt(self.width) + waves)
+
+    def forward(self, source: Tensor, mask: Tensor, target: Tensor) -> Tensor:
+        causal = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
+        states = self.body(
+            self.embed(source),
+            self.embed(target),
+            tgt_mask=causal,
+            src_key_padding_mask=~mask,
+            memory_key_padding_mask=~mask,
+            tgt_is_causal=True,
+        )
+        return self.output(states)
+
+
+class PlainBahdanau(nn.Module):
+    """nn.LSTM both ways, nn.LSTMCell with additive attention in a loop."""
+
+    def __init__(self, size: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.source, self.target = nn.Embedding(size, width), nn.Embedding(size, width)
+        self.drop = nn.Dropout(dropout)
+        self.encoder = nn.LSTM(width, width // 2, batch_first=True, bidirectional=True)
+        self.cell = nn.LSTMCell(2 * width, width)
+        self.bridge = nn.Linear(width, 2 * width)
+        self.query, self.key, self.score = (nn.Linear(width, out, bias=False) for out in (width, width, 1))
+        self.readout, self.output = nn.Linear(3 * width, width), nn.Linear(width, size)
+
+    def forward(self, source: Tensor, mask: Tensor, target: Tensor) -> Tensor:
+        lengths = mask.sum(1)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            self.drop(self.source(source)), lengths, batch_first=True, enforce_sorted=False
+        )
+        states, (last, _) = self.encoder(packed)
+        states, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=source.shape[1])
+        states, keys = self.drop(states), self.key(states)
+        hidden, cell = torch.tanh(self.bridge(torch.cat((last[0], last[1]), -1))).chunk(2, -1)
+        outputs = []
+        for embedded in self.drop(self.target(target)).unbind(1):
+            scores = self.score(torch.tanh(keys + self.query(hidden)[:, None])).squeeze(-1)
+            weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
+            context = (weights[:, None] @ states)[:, 0]
+            hidden, cell = self.cell(torch.cat((embedded, context), -1), (hidden, cell))
+            outputs.append(torch.tanh(self.readout(torch.cat((hidden, embedded, context), -1))))
+        return self.output(self.drop(torch.stack(outputs, 1)))
+
+
+def _sgemm() -> float:
+    """The best of the machine, in GFLOPS."""
+    left, right = torch.randn(2048, 2048), torch.randn(2048, 2048)
+    left @ right
+    best = math.inf
+    for _ in range(5):
+        start = time.perf_counter()
+        left @ right
+        best = min(best, time.perf_counter() - start)
+    return 2 * 2048**3 / best / 1e9
+
+
+def _pairs(options: argparse.Namespace) -> tuple[Pairs, int]:
+    if options.source is not None:
+        sides = [list(read_lines(path)) for path in (options.source, options.target)]
+        tokenizer = Tokenizer.train([*sides[0], *sides[1]], "bpe", WORDS)
+    else:
+        draw = random.Random(1)
+        cumulative = list(accumulate(1 / rank for rank in range(1, WORDS)))
+        words = [f"w{rank}" for rank in range(1, WORDS)]
+        lengths = [max(4, round(draw.gauss(13, 4))) for _ in range(SENTENCES)]
+        sides = [[" ".join(draw.choices(words, cum_weights=cumulative, k=one)) for one in lengths] for _ in range(2)]
+        tokenizer = Tokenizer.train([*sides[0], *sides[1]], "word", WORDS)
+    examples = [Example(source, target) for source, target in zip(*sides, strict=True)]
+    return encode_pairs(examples, tokenizer, tokenizer)[0], tokenizer.size
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--source", default=None)
+    parser.add_argument("--target", default=None)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

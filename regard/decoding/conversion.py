@@ -1,0 +1,155 @@
+"""A Transformer of ours as a CTranslate2 model, built from the weights in memory and kept beside the run."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import ModelConfig
+from regard.data.tokenizer import BOS, EOS, PAD
+from regard.files import write_text
+from regard.models.seq2seq import Model, Seq2Seq
+from regard.models.transformer import TransformerDecoder, TransformerEncoder
+from regard.nn.attention import MultiHeadAttention
+from regard.nn.blocks import FeedForward, Residual
+from regard.nn.positions import PositionalEmbedding, sinusoid
+
+Precision = Literal["float32", "int8"]
+POSITIONS = 2048  # rows of sinusoids that are written down; what is longer is decoded by torch
+MARK = "weights.txt"  # which weights a built model has
+WANTED = {
+    "head_layout": ("split",),
+    "norm": ("pre", "post"),
+    "activation": ("relu", "gelu"),
+    "positions": ("sinusoidal", "learned"),
+    "position_combine": ("add",),
+}
+
+
+def why_not(config: ModelConfig, model: Model) -> str | None:
+    """Why this model cannot run on CTranslate2, or None."""
+    try:
+        import ctranslate2  # noqa: F401
+    except ImportError:
+        return "ctranslate2 is not installed: pip install 'regard[fast]'"
+    if not (isinstance(model, Seq2Seq) and config.encoder == config.decoder == "transformer"):
+        return "only a Transformer with encoder and decoder runs on ctranslate2; take --engine torch"
+    for key, allowed in WANTED.items():
+        value = getattr(config, key)
+        if value not in allowed:
+            takes = " or ".join(allowed)
+            return f"model.{key} = {value!r} does not run on ctranslate2, which takes {takes}; take --engine torch"
+    return None
+
+
+def built_model(model: Model, config: ModelConfig, folder: Path, precision: Precision) -> Path:
+    """The folder of the built model: the one that is there where it has these weights, else a new one."""
+    place = folder / f"ctranslate2-{precision}"
+    mark = _fingerprint(model)
+    if (place / MARK).is_file() and (place / MARK).read_text(encoding="utf-8") == mark:
+        return place
+    spec = _specification(model, config)
+    spec.validate()
+    spec.optimize(quantization=None if precision == "float32" else precision)
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    spec.save(str(place))
+    write_text(place / MARK, mark)  # last: a folder without it is half built
+    return place
+
+
+def _fingerprint(model: Model) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for name, tensor in model.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _specification(model: Model, config: ModelConfig) -> Any:
+    from ctranslate2.specs import TransformerSpec
+    from ctranslate2.specs.common_spec import Activation
+
+    assert isinstance(model, Seq2Seq)
+    encoder, decoder = model.encoder, model.decoder
+    assert isinstance(encoder, TransformerEncoder) and isinstance(decoder, TransformerDecoder)
+    spec = TransformerSpec.from_config(
+        (len(encoder.layers), len(decoder.layers)),
+        config.heads,
+        pre_norm=config.norm == "pre",
+        activation={"relu": Activation.RELU, "gelu": Activation.GELU}[config.activation],
+    )
+    _encoder(spec.encoder, encoder)
+    _decoder(spec.decoder, decoder)
+    for key, size in (("source", len(encoder.embedding.weight)), ("target", len(decoder.output.weight))):
+        getattr(spec, f"register_{key}_vocabulary")([str(token) for token in range(size)])
+    marks = {"unk_token": PAD, "bos_token": BOS, "eos_token": EOS, "decoder_start_token": BOS}
+    for key, token in marks.items():
+        setattr(spec.config, key, str(token))
+    return spec
+
+
+def _encoder(spec: Any, encoder: TransformerEncoder) -> None:
+    spec.embeddings[0].weight = _array(encoder.embedding.weight)
+    spec.position_encodings.encodings = _positions(encoder.positions)
+    for there, layer in zip(spec.layer, encoder.layers, strict=True):
+        _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
+        _feed_forward(there.ffn, layer.feed_forward, layer.ffn_residual)
+    _last_norm(spec, encoder.norm)
+
+
+def _decoder(spec: Any, decoder: TransformerDecoder) -> None:
+    spec.embeddings.weight = _array(decoder.embedding.weight)
+    spec.position_encodings.encodings = _positions(decoder.positions)
+    spec.projection.weight, spec.projection.bias = _array(decoder.output.weight), _array(decoder.output.bias)
+    for there, layer in zip(spec.layer, decoder.layers, strict=True):
+        _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
+        assert layer.cross_attention is not None and layer.cross_residual is not None
+        _cross_attention(there.attention, layer.cross_attention, layer.cross_residual)
+        _feed_forward(there.ffn, layer.feed_forward, layer.ffn_residual)
+    _last_norm(spec, decoder.norm)
+
+
+def _self_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
+    one = (attention.query_proj, attention.key_proj, attention.value_proj)
+    spec.linear[0].weight = _array(torch.cat([projection.weight for projection in one]))
+    spec.linear[1].weight = _array(attention.output_proj.weight)
+    _norm(spec.layer_norm, residual.norm)
+
+
+def _cross_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
+    spec.linear[0].weight = _array(attention.query_proj.weight)
+    spec.linear[1].weight = _array(torch.cat((attention.key_proj.weight, attention.value_proj.weight)))
+    spec.linear[2].weight = _array(attention.output_proj.weight)
+    _norm(spec.layer_norm, residual.norm)
+
+
+def _feed_forward(spec: Any, feed_forward: FeedForward, residual: Residual) -> None:
+    for there, projection in ((spec.linear_0, feed_forward.inner_proj), (spec.linear_1, feed_forward.output_proj)):
+        there.weight, there.bias = _array(projection.weight), _array(projection.bias)
+    _norm(spec.layer_norm, residual.norm)
+
+
+def _norm(spec: Any, norm: nn.Module) -> None:
+    assert isinstance(norm, nn.LayerNorm)
+    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+
+
+def _last_norm(spec: Any, norm: nn.Module) -> None:
+    if isinstance(norm, nn.LayerNorm):  # of pre-norm alone
+        _norm(spec.layer_norm, norm)
+
+
+def _positions(positions: PositionalEmbedding) -> Any:
+    if positions.kind == "learned":
+        return _array(positions.table)
+    return sinusoid(torch.arange(POSITIONS), positions.width).numpy()
+
+
+def _array(tensor: Tensor) -> Any:
+    return tensor.detach().cpu().float().numpy().copy()  # int8 overwrites the arrays that it is given

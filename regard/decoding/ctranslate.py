@@ -1,0 +1,89 @@
+"""Transformers on CTranslate2 (the extra [fast]): the same weights in a C++ engine made for decoding on a CPU.
+
+Its model is built from ours and kept beside the run. Greedy outputs are those of torch. Its beam search ends a sentence
+at a fixed number of finished hypotheses, which with few of them is too early (regard.decoding.beam tells why): with the
+patience given here most outputs are torch's too. What it does not end, or cannot take, is left to torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from regard.config import ModelConfig, SearchConfig
+from regard.data.tokenizer import BOS, EOS, PAD
+from regard.decoding.conversion import POSITIONS, Precision, built_model, why_not
+from regard.decoding.decode import Progress, generation_limit, plan_batches, too_long
+from regard.decoding.hypothesis import Hypothesis
+from regard.errors import UserError
+from regard.models.seq2seq import Model
+
+PATIENCE = 2.0  # a sentence ends when so many times the beams have finished
+
+
+class FastDecoder:
+    """A built model, loaded. Threads work on batches of their own: many small operations lose at thread barriers."""
+
+    def __init__(self, model: Model, config: ModelConfig, folder: Path, precision: Precision, threads: int) -> None:
+        problem = why_not(config, model)
+        if problem is not None:
+            raise UserError(problem)
+        import ctranslate2
+
+        built = built_model(model, config, folder, precision)
+        self.model = model
+        self._translator = ctranslate2.Translator(str(built), "cpu", inter_threads=threads, intra_threads=1)
+        self._threads = threads
+
+    def decode(
+        self, sources: Sequence[Sequence[int]], config: SearchConfig, progress: Progress | None = None
+    ) -> list[list[Hypothesis] | None]:
+        """The n_best hypotheses of each source in input order; None: leave it to torch."""
+        results: list[list[Hypothesis] | None] = [None] * len(sources)
+        rows = [row for row, source in enumerate(sources) if self._takes(source)]
+        rows.sort(key=lambda row: -len(sources[row]))
+        size = max(1, config.batch_tokens // config.beams)
+        for places in plan_batches([len(sources[row]) + 1 for row in rows], self._threads * 8 * size):
+            chosen = [rows[place] for place in places]
+            for row, found in zip(chosen, self._search([sources[row] for row in chosen], config, size), strict=True):
+                limit = generation_limit(self.model, sources[row], 1, config)
+                results[row] = found if all(_sound(one, limit) for one in found) else None
+            if progress is not None:
+                progress(len(chosen))
+        return results
+
+    def _takes(self, source: Sequence[int]) -> bool:
+        return too_long(self.model, source) is None and len(source) < POSITIONS and len(source) > 0
+
+    def _search(self, sources: list[Sequence[int]], config: SearchConfig, size: int) -> list[list[Hypothesis]]:
+        limit = max(generation_limit(self.model, source, 1, config) for source in sources)
+        found = self._translator.translate_batch(
+            [[*map(str, source), str(EOS)] for source in sources],
+            max_batch_size=size,
+            batch_type="tokens",
+            beam_size=config.beams,
+            patience=PATIENCE if config.beams > 1 else 1.0,
+            num_hypotheses=config.n_best,
+            length_penalty=config.length_penalty,
+            max_decoding_length=min(limit, POSITIONS),
+            min_decoding_length=0,
+            max_input_length=0,
+            return_scores=True,
+            return_end_token=True,
+        )
+        return [
+            [_hypothesis(tokens, score, config) for tokens, score in zip(one.hypotheses, one.scores, strict=True)]
+            for one in found
+        ]
+
+
+def _sound(found: Hypothesis, limit: int) -> bool:
+    """Ended within its own limit (a batch has one for all), and without marks, which we never generate."""
+    return found.finished and len(found.tokens) < limit and not {PAD, BOS} & set(found.tokens)
+
+
+def _hypothesis(tokens: list[str], score: float, config: SearchConfig) -> Hypothesis:
+    ids = [int(token) for token in tokens]
+    finished = bool(ids) and ids[-1] == EOS
+    total = score * len(ids) ** config.length_penalty
+    return Hypothesis(tuple(ids[:-1] if finished else ids), total, score, (), finished)

@@ -1,0 +1,153 @@
+"""Every brick of regard.nn as a function of all its parameters and inputs, small and in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.attention import (
+    Additive,
+    Attention,
+    Bilinear,
+    Cosine,
+    Dot,
+    MultiHeadAttention,
+    Projected,
+    ScaledDot,
+    ScoredAttention,
+)
+from regard.nn.blocks import FeedForward, Residual
+from regard.nn.convolution import GatedConvolution
+from regard.nn.dropout import dropout
+from regard.nn.embedding import Embedding, Output
+from regard.nn.masks import key_mask
+from regard.nn.positions import PositionalEmbedding
+from regard.nn.recurrent import Stack, make_cell
+from regard.nn.taps import watching
+
+B, T, S, Q, D = 2, 3, 4, 8, 5
+IDS, LENGTHS = torch.tensor([[1, 5, 1], [0, 2, 3]]), torch.tensor([2, 3])
+REAL = key_mask(torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]], dtype=torch.bool))
+
+
+@dataclass(frozen=True)
+class Brick:
+    """`apply` of the inputs, with the parameters of `module`; both are leaves to be differentiated."""
+
+    name: str
+    module: nn.Module
+    apply: Callable[..., Tensor | tuple[Tensor, ...]]
+    inputs: tuple[Tensor, ...]
+
+    @property
+    def leaves(self) -> list[Tensor]:
+        return [*self.module.parameters(), *self.inputs]
+
+    def outputs(self) -> Tensor:
+        """All that comes out, side by side."""
+        found = self.apply(*self.inputs)
+        return torch.cat([one.flatten() for one in (found if isinstance(found, tuple) else (found,))])
+
+
+def bricks(seed: int) -> list[Brick]:
+    """All of them with random weights and inputs; biases and norms are stirred, too."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return [*_attentions(), *_recurrences(), *_blocks(), *_ends()]
+
+
+def _brick(name: str, module: nn.Module, apply: Callable[..., Any], *shapes: tuple[int, ...]) -> Brick:
+    module.double()
+    for parameter in module.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    inputs = tuple(torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
+    return Brick(name, module, apply, inputs)
+
+
+def _attentions() -> Iterator[Brick]:
+    scores = {
+        "dot": (Dot(), Q),
+        "scaled dot": (ScaledDot(), Q),
+        "cosine": (Cosine(), Q),
+        "bilinear": (Bilinear(Q, D), D),
+        "projected": (Projected(Q, D), D),
+        "additive": (Additive(Q, D), D),
+    }
+    for name, (score, width) in scores.items():
+        attention = ScoredAttention(score, width, 0.0)
+        yield _brick(f"attention {name}", attention, partial(_ask, attention), (B, T, Q), (B, S, width))
+    kinds = (("", "split", None), ("full", "full", None), ("rotary", "split", "rotary"), ("ALiBi", "split", "alibi"))
+    for name, layout, positions in kinds:
+        attention = MultiHeadAttention(Q, D, 2, layout, 0.0, positions)
+        yield _brick(f"multi-head attention {name}".strip(), attention, partial(_ask, attention), (B, T, Q), (B, S, D))
+    attention = MultiHeadAttention(Q, D, 2, "split", 0.0)
+    yield _brick("multi-head attention open", attention, partial(_ask_openly, attention), (B, T, Q), (B, S, D))
+    attention = MultiHeadAttention(Q, Q, 2, "split", 0.0)
+    yield _brick("multi-head attention causal", attention, partial(_look_back, attention), (B, T, Q))
+
+
+def _ask(attention: Attention, query: Tensor, states: Tensor) -> Tensor:
+    return attention(query, *attention.prepare(states), REAL)
+
+
+def _ask_openly(attention: Attention, query: Tensor, states: Tensor) -> Tensor:
+    with watching(attention, record=False):
+        return _ask(attention, query, states)
+
+
+def _look_back(attention: MultiHeadAttention, states: Tensor) -> Tensor:
+    return attention(states, *attention.prepare(states), None, causal=True)
+
+
+def _recurrences() -> Iterator[Brick]:
+    for kind in ("rnn", "lstm", "gru"):
+        cell = make_cell(kind, D, Q)
+
+        def step(x: Tensor, *state: Tensor, cell=cell) -> tuple[Tensor, ...]:
+            return cell.step(cell.input_proj(x), state)
+
+        yield _brick(f"{kind} cell", cell, step, (B, D), *[(B, Q)] * cell.memories)
+        stack = Stack(kind, D, Q, 2, 0.0)
+
+        def read(x: Tensor, stack=stack) -> tuple[Tensor, ...]:
+            hidden, after = stack(x, stack.zero(x), LENGTHS)
+            return hidden, *(piece for layer in after for piece in layer)
+
+        yield _brick(f"{kind} stack", stack, read, (B, T, D))
+
+
+def _blocks() -> Iterator[Brick]:
+    for name, causal in (("causal", True), ("centred", False)):
+        convolution = GatedConvolution(Q, 3, causal)
+        yield _brick(f"convolution {name}", convolution, convolution, (B, S, Q))
+    for place, activation in (("pre", "gelu"), ("post", "relu"), ("none", "tanh")):
+        residual, inner = Residual(Q, place, 0.0), FeedForward(Q, 7, activation, 0.0)
+
+        def block(x: Tensor, residual=residual, inner=inner) -> Tensor:
+            return residual.after(x, inner(residual.before(x)))
+
+        both = nn.ModuleList((residual, inner))
+        yield _brick(f"residual {place}, feed-forward {activation}", both, block, (B, T, Q))
+    yield _brick("dropout", nn.Identity(), _drop, (B, T, Q))
+
+
+def _drop(values: Tensor) -> Tensor:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)  # the same are dropped each time
+        return dropout(values.tanh(), 0.3, training=True)
+
+
+def _ends() -> Iterator[Brick]:
+    embedding, output = Embedding(6, Q, 0.0), Output(Q, 7)
+    yield _brick("embedding", embedding, lambda: embedding(IDS))
+    yield _brick("output", output, output, (B, T, Q))
+    for kind, combine in (
+        ("learned", "add"), ("learned", "multiply"), ("learned", "concatenate"), ("sinusoidal", "multiply"),
+    ):  # fmt: skip
+        positions = PositionalEmbedding(kind, combine, Q, 8)
+        yield _brick(f"positions {kind}, {combine}", positions, positions, (B, T, Q))

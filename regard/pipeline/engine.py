@@ -1,0 +1,34 @@
+"""Which engine decodes: torch serves every model, CTranslate2 serves Transformers faster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from regard.checkpoint import Run
+from regard.decoding.conversion import why_not
+from regard.errors import UserError
+
+if TYPE_CHECKING:
+    from regard.decoding.ctranslate import FastDecoder
+
+Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]
+
+
+def fast_decoder(run: Run, engine: Engine, threads: int) -> FastDecoder | None:
+    """None: torch alone. Asked for by name, an engine that cannot run the model is refused with the reason."""
+    if engine == "torch":
+        return None
+    problem = why_not(run.config.model, run.model)
+    if problem is not None:
+        if engine == "auto":
+            return None
+        raise UserError(f"--engine {engine}: {problem}")
+    from regard.decoding.ctranslate import FastDecoder
+
+    precision = "int8" if engine == "ctranslate2-int8" else "float32"
+    try:
+        return FastDecoder(run.model, run.config.model, run.path, precision, threads)
+    except OSError as error:
+        if engine == "auto":
+            return None
+        raise UserError(f"{run.path}: the built model cannot be written ({error.strerror}); --engine torch") from None

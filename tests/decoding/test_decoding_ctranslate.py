@@ -1,0 +1,121 @@
+"""CTranslate2 decodes our weights: greedy as torch does, beams at least as well; what it cannot take goes to torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard import load, train
+from regard.config import SearchConfig, settle
+from regard.decoding import decode
+from regard.decoding.conversion import MARK, built_model, why_not
+from regard.models.build import build_model
+
+ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra [fast] is not installed")
+VOCABULARY = 23
+GENERATOR = torch.Generator().manual_seed(1)
+SOURCES = [torch.randint(3, VOCABULARY, (1 + i % 9,), generator=GENERATOR).tolist() for i in range(40)]
+
+
+def model_of(seed: int = 1, **fields):
+    """Random weights, and an end so probable that most outputs come to it."""
+    tree = {"preset": "transformer", "width": 32, "depth": 2, "heads": 4, "dropout": 0.1, **fields}
+    config = settle({"model": tree}).model
+    model = build_model(config, VOCABULARY, VOCABULARY, True, seed=seed).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(seed)))
+        model.output_layer.bias[:2] -= 99  # a trained model never writes marks
+        while sum(found[0].finished for found in decode(model, SOURCES, SearchConfig(beams=1))) < 30:
+            model.output_layer.bias[2] += 1
+    return model, config
+
+
+def fast(model, config, folder: Path, threads: int = 1):
+    from regard.decoding.ctranslate import FastDecoder
+
+    return FastDecoder(model, config, folder, "float32", threads)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"norm": "post"},
+        {"positions": "learned"},
+        {"activation": "gelu", "tied_embeddings": False},
+        {"encoder_depth": 3, "decoder_depth": 1},
+        {"encoder_width": 16},
+    ],
+    ids=str,
+)
+def test_greedy_is_torchs(fields, tmp_path: Path) -> None:
+    model, config = model_of(**fields)
+    search = SearchConfig(beams=1)
+    found = fast(model, config, tmp_path).decode(SOURCES, search)
+    expected = decode(model, SOURCES, search)
+    taken = [row for row, each in enumerate(found) if each is not None]
+    assert len(taken) >= 10
+    for row in taken:
+        assert found[row][0].tokens == expected[row][0].tokens
+        assert found[row][0].score == pytest.approx(expected[row][0].score, abs=1e-4)
+        assert found[row][0].log_prob == pytest.approx(expected[row][0].log_prob, abs=1e-3)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    settings = {
+        "data": {"corpus": "reverse", "lengths": "1-6", "examples": 4000, "dev_examples": 50, "test_examples": 100},
+        "model": {"preset": "transformer", "width": 32, "depth": 1, "dropout": 0.0},
+        "training": {"steps": 150, "batch_tokens": 512, "rate": 5e-3, "evaluate_every": 150, "threads": 1},
+    }
+    path = tmp_path_factory.mktemp("fast") / "run"
+    train(settings, path, progress=False)
+    return path
+
+
+def test_the_same_door_and_the_same_outputs(run: Path) -> None:
+    slow, quick = load(run, threads=1), load(run, threads=1, engine="ctranslate2")
+    texts = [*(example.source for example in slow.run.examples("test")), "", "  "]
+    for ours, theirs in zip(quick.translate(texts, beams=1), slow.translate(texts, beams=1), strict=True):
+        assert (ours.text, ours.finished, ours.problem) == (theirs.text, theirs.finished, theirs.problem)
+    both = [model.translate(texts[:100], beams=5, n_best=2) for model in (quick, slow)]
+    assert all(len(one.alternatives) == 2 for one in both[0])
+    assert sum(ours.text == theirs.text for ours, theirs in zip(*both, strict=True)) >= 90  # they end in other ways
+    sampled = [model.translate(texts[:10], sample=True) for model in (quick, slow)]
+    assert [one.text for one in sampled[0]] == [one.text for one in sampled[1]]
+    assert quick.translate("abc").attention().weights.shape[0] == 4
+
+
+def test_what_does_not_end_is_left_to_torch(tmp_path: Path) -> None:
+    model, config = model_of()
+    with torch.no_grad():
+        model.output_layer.bias[2] -= 90
+    assert fast(model, config, tmp_path).decode(SOURCES[:3], SearchConfig(beams=1)) == [None] * 3
+    assert fast(model, config, tmp_path).decode([[], [3] * 2048], SearchConfig(beams=1)) == [None, None]
+
+
+def test_built_once_and_again_when_the_weights_change(tmp_path: Path) -> None:
+    model, config = model_of()
+    place = built_model(model, config, tmp_path, "float32")
+    before = (place / "model.bin").stat().st_mtime_ns
+    assert built_model(model, config, tmp_path, "float32") == place
+    assert (place / "model.bin").stat().st_mtime_ns == before
+    mark = (place / MARK).read_text(encoding="utf-8")
+    model.output_layer.bias.data += 1
+    built_model(model, config, tmp_path, "float32")
+    assert (place / MARK).read_text(encoding="utf-8") != mark
+    assert built_model(model, config, tmp_path, "int8") != place
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [({"positions": "rotary"}, "positions"), ({"head_layout": "full"}, "head_layout"), ({"norm": "none"}, "norm")],
+)
+def test_what_it_cannot_take_is_named(fields, word: str) -> None:
+    config = settle({"model": {"preset": "transformer", "width": 16, **fields}}).model
+    assert word in (why_not(config, build_model(config, 9, 9, True, 1)) or "")
+    config = settle({"model": {"preset": "lstm-additive", "width": 16}}).model
+    assert "Transformer" in (why_not(config, build_model(config, 9, 9, True, 1)) or "")
