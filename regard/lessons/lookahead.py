@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from regard.analysis.probes import fit
 from regard.config import Tree, merge, settle
 from regard.data.records import Example
-from regard.data.tokenizer import EOS
+from regard.data.tokenizer import EOS, Tokenizer
 from regard.drawing import COLOURS, Axis, Bar, bars
 from regard.lessons.contract import Finding, Lesson, Setting, Table, differences, margin, mean_range
 from regard.lessons.trials import trained_on
@@ -113,10 +113,12 @@ def sentences() -> dict[str, Sentence]:
 
 def states_at_word(pipeline: Pipeline, examples: list[Example]) -> Tensor:
     """The encoder's state at the word of two meanings, sentence by sentence: (n, D)."""
-    ids = pipeline.source_tokenizer.encode_batch([example.source for example in examples])
+    tokenizer = pipeline.source_tokenizer
+    assert isinstance(tokenizer, Tokenizer)
+    ids = tokenizer.encode_batch([example.source for example in examples])
     places = []
     for row in ids:
-        words = [token.strip() for token in pipeline.source_tokenizer.tokens(row)]
+        words = [token.strip() for token in tokenizer.tokens(row)]
         places.append(next(place for place, word in enumerate(words) if word in MEANINGS))
     source = torch.tensor([[*row, EOS] for row in ids])  # every sentence has as many words
     with torch.inference_mode():
