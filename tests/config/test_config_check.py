@@ -78,6 +78,18 @@ CASES: list[tuple[dict, str]] = [
         "training.warmup_steps = 5000 exceeds training.steps = 2000; lower it or train longer",
     ),
     (
+        {"model": {"preset": "image-lstm", "image_size": 60}},
+        "model.image_size = 60 is no multiple of 8, the side of a cell; make it one",
+    ),
+    (
+        {"model": {"preset": "image-lstm", "width": 30}},
+        "model.encoder_width = 30 cannot be halved twice; make it a multiple of 4",
+    ),
+    (
+        {"model": {"preset": "image-lstm"}, "tokenizer": {"shared": True}},
+        "tokenizer.shared = true, but a picture has no tokens to share; leave it out",
+    ),
+    (
         {"training": {"schedule": "cosine", "minutes": 3}},
         "training.schedule = 'cosine' needs to know its end: set training.steps or training.epochs",
     ),

@@ -55,7 +55,7 @@ def test_cross_attention_looks_at_real_tokens_only(tiny, rows, preset: str) -> N
     assert weights.masked_select(~rows.mask[:, None, None].expand_as(weights)).eq(0).all()
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", TEXTS)
 def test_one_pass_or_steps_show_the_same(tiny, rows, preset: str) -> None:
     """Every attention weight and every hidden state: a trace is what decoding used."""
     model = tiny(preset, depth=2)
@@ -84,7 +84,7 @@ def test_replaced_attention_changes_the_logits(tiny, rows, preset: str) -> None:
     assert torch.equal(model(rows.source, rows.mask, rows.target), plain)
 
 
-RECURRENT = [name for name, preset in PRESETS.items() if preset.fields.get("decoder") == "rnn"]
+RECURRENT = [name for name in TEXTS if PRESETS[name].fields.get("decoder") == "rnn"]
 
 
 @pytest.mark.parametrize("preset", RECURRENT)
