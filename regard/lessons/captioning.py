@@ -47,7 +47,7 @@ def chance(scene: Scene, caption: str, cells: int) -> float:
 
 
 def run(setting: Setting) -> Finding:
-    steps = setting.pick(tiny=6, quick=500, full=2400)
+    steps = setting.pick(tiny=6, quick=300, full=2400)
     task: Tree = {
         "data": {
             "corpus": "shapes",
