@@ -61,7 +61,7 @@ def run(setting: Setting) -> Finding:
     best = [min(one.trained) for one in found[NONE]]
     return Finding(
         experiment=f"Causal language models of {depth} layers read words of {letters} random letters and write them "
-        f"back to front, for {steps:,} steps; a random letter tells nothing of its place. Then a linear probe reads the "
+        f"back to front, for {steps:,} steps; a letter tells nothing of its place. A linear probe then reads the "
         f"place of what is being written (of {length}) off the states of each layer, on {words} unseen words, a fifth "
         "of them held out from the probe; how far it is off, on average.",
         tables=(_table(found, depth, blind),),
