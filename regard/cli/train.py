@@ -11,6 +11,8 @@ from cyclopts import Parameter
 from regard.config import RunConfig, read_recipe, settle
 from regard.errors import UserError
 
+PLACES = [f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")]
+
 
 def train(
     recipe: str | None = None,
@@ -18,6 +20,7 @@ def train(
     *,
     out: Path | None = None,
     resume: Annotated[bool, Parameter(negative="")] = False,
+    distill: Path | None = None,
     settings: Annotated[RunConfig, Parameter(name="*")] = RunConfig(),  # noqa: B008
 ) -> int:
     """Train a model; the run directory holds the complete recipe, the tokenizers, the weights and the curves.
@@ -30,6 +33,8 @@ def train(
         The run directory to write (runs/RECIPE or runs/PRESET).
     resume
         Go on with the run in --out from where it stopped.
+    distill
+        A run that teaches: its outputs take the place of the training targets, and are kept in OUT-taught.
     """
     given = settings.model_dump(exclude_unset=True)
     if resume and out is None:
@@ -45,7 +50,10 @@ def train(
     config = settle(*trees, given, where=recipe or "command line")
     from regard.experiment import run_experiment
 
-    result = run_experiment(config, out or Path("runs") / _name(recipe, config), resume)
+    path = out or Path("runs") / _name(recipe, config)
+    if distill is not None:
+        config = _taught(distill, config, path, resume)
+    result = run_experiment(config, path, resume)
     if result.status == "interrupted":
         return 130
     print(f"next: regard evaluate {result.path}", file=sys.stderr)
@@ -54,3 +62,21 @@ def train(
 
 def _name(recipe: str | None, config: RunConfig) -> str:
     return Path(recipe).stem if recipe else config.model.preset or f"{config.model.encoder}-{config.model.decoder}"
+
+
+def _taught(teacher: Path, config: RunConfig, path: Path, resume: bool) -> RunConfig:
+    """The same settings on what the teacher writes."""
+    from regard.checkpoint import is_run
+    from regard.cli.progress import progress_bar
+    from regard.data.corpus import load_corpus
+    from regard.pipeline import load
+    from regard.pipeline.distillation import distil
+
+    if resume or is_run(path):
+        raise UserError(f"--distill {teacher}: {path} has its data already; go on with --resume and without --distill")
+    folder = path.with_name(f"{path.name}-taught")
+    with progress_bar("the teacher translates", len(load_corpus(config.data).train)) as progress:
+        left_out = distil(load(teacher, engine="auto"), config.data, folder, progress)
+    print(f"the teacher's outputs: {folder}; left out, without a whole output: {left_out}", file=sys.stderr)
+    data = config.data.model_copy(update=dict.fromkeys(PLACES) | {"corpus": str(folder)})
+    return config.model_copy(update={"data": data})

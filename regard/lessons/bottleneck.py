@@ -28,7 +28,7 @@ def accuracy_by_length(settings: Tree) -> Points:
 
 def run(setting: Setting) -> Finding:
     longest = setting.pick(tiny=6, quick=16, full=20)
-    steps = setting.pick(tiny=20, quick=1200, full=5000)
+    steps = setting.pick(tiny=20, quick=700, full=5000)
     task = reversing(setting, longest, steps)
     curves = setting.compare(
         "bottleneck", accuracy_by_length, {name: merge(task, tree) for name, tree in MODELS.items()}

@@ -10,6 +10,7 @@ from regard.analysis.probes import probe_positions
 from regard.config import Tree, merge
 from regard.drawing import COLOURS, Axis, Line, Panel, picture
 from regard.lessons.contract import Finding, Lesson, Setting, Table, margin, mean_range
+from regard.lessons.reversing import reversing
 from regard.lessons.trials import trained
 
 NONE = "no positions"
@@ -22,26 +23,20 @@ class Probed:
 
     trained: list[float]
     untrained: list[float]
-    bits: float  # of the language model, per character
+    right: float  # letters that the model writes right, in percent
 
 
-def probed(settings: Tree, length: int, texts: int) -> Probed:
-    """Train a language model; probe each layer on pieces of unseen texts, and the same model with random weights."""
+def probed(settings: Tree, words: int) -> Probed:
+    """Train a language model; probe each layer on unseen words, and the same model with random weights."""
     with trained(settings) as model:
-        examples = model.run.examples("dev")
-        unseen = pieces([example.target for example in examples], length)[:texts]
+        unseen = model.run.examples("dev")[:words]
         untrained = model.untrained(settings["training"]["seed"])
-        known, guessed = ([each.look("", text) for text in unseen] for each in (model, untrained))
+        known, guessed = ([each.look(one.source, one.target) for one in unseen] for each in (model, untrained))
         report = probe_positions(known, guessed)
-        bits = model.evaluate(examples, model.search).as_dict()["bits_per_character"]
+        forced = model.forced(model.run.examples("test"))
+    assert forced is not None
     distances = [(row.distance or 0.0, row.random_distance or 0.0) for row in report.rows]
-    return Probed([own for own, _ in distances], [other for _, other in distances], bits)
-
-
-def pieces(texts: list[str], length: int) -> list[str]:
-    """Cut so that each fills `length` positions with the start mark: where a text begins says nothing of the place."""
-    size = length - 1
-    return [text[at : at + size] for text in texts for at in range(0, len(text) - size + 1, size)]
+    return Probed([own for own, _ in distances], [other for _, other in distances], forced.token_accuracy)
 
 
 def constant_guess(length: int) -> float:
@@ -50,33 +45,25 @@ def constant_guess(length: int) -> float:
 
 
 def run(setting: Setting) -> Finding:
-    steps, depth = setting.pick(tiny=4, quick=300, full=2000), setting.pick(tiny=1, quick=3, full=4)
-    length, texts = setting.pick(tiny=8, quick=40, full=64), setting.pick(tiny=20, quick=120, full=400)
-    few = {"examples": 40, "dev_examples": 10, "test_examples": 2}
-    settings: Tree = {
-        "data": {"corpus": "prose", **setting.pick(tiny=few, quick={}, full={})},
-        "model": {
-            "preset": "transformer-language",
-            "depth": depth,
-            "width": setting.pick(tiny=16, quick=64, full=128),
-            "dropout": 0.0,
+    steps, depth = setting.pick(tiny=4, quick=500, full=2000), setting.pick(tiny=1, quick=3, full=4)
+    letters, words = setting.pick(tiny=4, quick=10, full=16), setting.pick(tiny=20, quick=120, full=400)
+    settings: Tree = merge(
+        reversing(setting, letters, steps),
+        {
+            "data": {"lengths": f"{letters}-{letters}"},
+            "model": {"preset": "transformer-language", "depth": depth},
         },
-        "training": {
-            "steps": steps,
-            "batch_tokens": setting.pick(tiny=256, quick=2048, full=4096),
-            "rate": 2e-3,
-            "schedule": "cosine",
-            "evaluate_every": max(steps // 3, 1),
-        },
-    }
+    )
     jobs = {name: merge(settings, {"model": {"positions": kind}}) for name, kind in KINDS.items()}
-    found = setting.compare("hidden-positions", partial(probed, length=length, texts=texts), jobs)
+    found = setting.compare("hidden-positions", partial(probed, words=words), jobs)
+    length = letters + 1  # with the mark that parts the word from its reverse
     blind = constant_guess(length)
     best = [min(one.trained) for one in found[NONE]]
     return Finding(
-        experiment=f"Causal language models of {depth} layers learn English prose character by character for {steps:,} "
-        f"steps. Then a linear probe reads the position (of {length}) off the states of each layer, on {texts} pieces "
-        "of unseen text, a fifth of them held out from the probe; how far it is off, on average.",
+        experiment=f"Causal language models of {depth} layers read words of {letters} random letters and write them "
+        f"back to front, for {steps:,} steps; a letter tells nothing of its place. A linear probe then reads the "
+        f"place of what is being written (of {length}) off the states of each layer, on {words} unseen words, a fifth "
+        "of them held out from the probe; how far it is off, on average.",
         tables=(_table(found, depth, blind),),
         figures=(_figure(found, depth, length, blind),),
         verdicts=(
@@ -96,7 +83,7 @@ def run(setting: Setting) -> Finding:
             "constant guess": blind,
             "off by": {name: [one.trained for one in each] for name, each in found.items()},
             "off by, random weights": {name: [one.untrained for one in each] for name, each in found.items()},
-            "bits per character": {name: [one.bits for one in each] for name, each in found.items()},
+            "letters right": {name: [one.right for one in each] for name, each in found.items()},
         },
     )
 
@@ -106,10 +93,10 @@ def _table(found: dict[str, list[Probed]], depth: int, blind: float) -> Table:
     for name, each in found.items():
         for trained_too, label in ((True, name), (False, f"{name}, random weights")):
             layers = zip(*(one.trained if trained_too else one.untrained for one in each), strict=True)
-            bits = mean_range([one.bits for one in each], 2) if trained_too else ""
-            rows.append((label, *(mean_range(values, 2) for values in layers), bits))
+            right = mean_range([one.right for one in each]) if trained_too else ""
+            rows.append((label, *(mean_range(values, 2) for values in layers), right))
     rows.append(("always the middle", *[f"{blind:.2f}"] * depth, ""))
-    titles = ("off by, in positions", *(f"layer {layer}" for layer in range(1, depth + 1)), "bits per character")
+    titles = ("off by, in positions", *(f"layer {layer}" for layer in range(1, depth + 1)), "letters right, %")
     return Table(titles, tuple(rows))
 
 

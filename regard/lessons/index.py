@@ -7,6 +7,7 @@ from regard.errors import UserError
 from regard.lessons import (
     alignment,
     bottleneck,
+    captioning,
     gates,
     gradients,
     heads,
@@ -43,6 +44,7 @@ LESSONS: tuple[Lesson, ...] = (
     parameters.LESSON,
     gradients.LESSON,
     retrieval.LESSON,
+    captioning.LESSON,
 )
 
 

@@ -1,12 +1,8 @@
-"""Pieces fill the positions that are probed; the constant guess is the best that knows nothing."""
+"""The constant guess is the best that knows nothing."""
 
 from __future__ import annotations
 
-from regard.lessons.hidden_positions import constant_guess, pieces
-
-
-def test_pieces_are_whole_and_none_is_short() -> None:
-    assert pieces(["abcdefgh", "xy", "12345"], length=4) == ["abc", "def", "123"]
+from regard.lessons.hidden_positions import constant_guess
 
 
 def test_no_constant_is_nearer_than_the_middle() -> None:
