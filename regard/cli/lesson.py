@@ -30,7 +30,7 @@ def lesson(
     size
         quick takes a minute or two a lesson, full takes longer and says more, tiny only checks that it runs.
     seeds
-        How many trainings of each model (quick 3, full 5).
+        How many trainings of each model (quick 2, full 5).
     workers
         Trainings at a time, one thread each.
     out
