@@ -12,7 +12,8 @@ from regard.errors import UserError
 ISSUE = (
     "rnn-language rnn-fixed rnn-fixed-every-step lstm-fixed gru-fixed lstm-additive lstm-dot lstm-scaled-dot "
     "lstm-bilinear lstm-projected lstm-cosine lstm-multihead attention-rnn convolution transformer "
-    "transformer-deep-shallow transformer-language transformer-classifier lstm-classifier image-fixed image-lstm image-transformer"
+    "transformer-deep-shallow transformer-language transformer-classifier lstm-classifier "
+    "image-fixed image-lstm image-transformer"
 )
 
 
