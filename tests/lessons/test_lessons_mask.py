@@ -8,7 +8,7 @@ from regard.lessons.mask import ahead, influence, largest, look_at
 
 
 def test_influence_is_the_dependence_of_outputs_on_inputs() -> None:
-    inputs = torch.randn(2, 4, 3, requires_grad=True)
+    inputs = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(1)).requires_grad_()
     sums = inputs.cumsum(1)
     matrix = influence(sums, inputs)
     assert torch.equal(matrix > 0, torch.ones(4, 4).tril() > 0)
@@ -17,7 +17,7 @@ def test_influence_is_the_dependence_of_outputs_on_inputs() -> None:
 
 
 def test_weights_that_sum_to_one_have_influence_all_the_same() -> None:
-    inputs = torch.randn(1, 3, 2, requires_grad=True)
+    inputs = torch.randn(1, 3, 2, generator=torch.Generator().manual_seed(1)).requires_grad_()
     weights = (inputs @ inputs.transpose(1, 2)).softmax(-1)
     assert influence(weights, inputs).min() > 1e-3
 

@@ -96,6 +96,7 @@ def learn(preset: str, steps: int, rate: float, task: Callable[[Word], Word], wi
 QUICK = {  # preset: updates, rate, task, exact match on unseen words at least
     "lstm-additive": (100, 2e-2, backwards, 0.9),
     "transformer": (150, 1e-2, backwards, 0.9),
+    "transformer-deep-shallow": (150, 1e-2, backwards, 0.9),
     "convolution": (120, 1e-2, backwards, 0.9),
     "transformer-language": (250, 1e-2, backwards, 0.9),
     "lstm-classifier": (150, 1e-2, commonest, 0.9),
