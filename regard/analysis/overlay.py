@@ -61,6 +61,8 @@ def overlay(picture: np.ndarray, maps: list[AttentionMap], first: str) -> Overla
     """Of all attentions that look at the picture; tokens are merged to words, whose looks are averaged."""
     rows = maps[0].rows
     groups = [group for group in word_groups(rows) if not any(is_mark(rows[place]) for place in group)]
+    if not groups:
+        raise UserError("the caption has no words to look at; give --target some")
     words = tuple("".join(rows[place] for place in group).strip() for group in groups)
     weights = []
     for one in maps:

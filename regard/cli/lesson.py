@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from regard.config.tree import Positive
 from regard.errors import UserError
 
 
@@ -16,8 +17,8 @@ def lesson(
     /,
     *,
     size: Literal["tiny", "quick", "full"] = "quick",
-    seeds: int | None = None,
-    workers: int = 2,
+    seeds: Positive | None = None,
+    workers: Positive = 2,
     out: Path | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -48,8 +49,6 @@ def lesson(
         print("\n".join(f"{one.name:<{width}}  {one.claim}" for one in LESSONS))
         print("\nregard lesson NAME runs one, regard lesson all --out report.html all of them", file=sys.stderr)
         return 0
-    if (seeds is not None and seeds < 1) or workers < 1:
-        raise UserError(f"--seeds {seeds} and --workers {workers}: one at least")
     page = out or Path("runs") / "lessons" / f"{name}.html"
     if page.suffix != ".html":
         raise UserError(f"--out {page}: a report is a page; name it .html")

@@ -137,7 +137,9 @@ def _follow(model: Pipeline, text: str, given: SearchConfig, out: Path | None) -
     if not isinstance(model, SourceWriter):
         raise UserError("--tree follows a translation; this run does something else")
     search = chosen_search(model, given)
-    if search.sample or search.beams < 2:
+    if search.sample:
+        raise UserError("--tree follows a beam search, and --sample draws instead; leave one out")
+    if search.beams < 2:
         raise UserError(f"--tree needs a beam to follow: beams = {search.beams}; give --beams 3")
     if out is not None and out.suffix not in (".svg", ".html"):
         raise UserError(f"{out}: a tree is saved as .svg or .html; name the file so")

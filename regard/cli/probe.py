@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from regard.cli.progress import progress_bar
+from regard.config.tree import Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def probe(
     *,
     tags: Path | None = None,
     column: str = "upos",
-    sentences: int = 300,
+    sentences: Positive = 300,
     seed: int = 1,
     heads: Annotated[bool, Parameter(negative="")] = False,
     roles: Annotated[bool, Parameter(negative="")] = False,

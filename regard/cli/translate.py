@@ -57,7 +57,7 @@ def translate(
         The attention that alignments are read from; without it the last that looks at the source.
     engine
         What decodes: torch serves every model; ctranslate2 (pip install 'regard[fast]') serves Transformers faster, its
-        int8 faster still and less exactly; auto takes ctranslate2 for many lines where it can run.
+        int8 faster still, less exactly; auto takes ctranslate2 for many lines without beams, where outputs are equal.
     threads
         CPU threads.
     json
@@ -66,8 +66,10 @@ def translate(
     from regard.pipeline import load
 
     texts = _texts(text, input)
-    few = engine == "auto" and len(texts) < MANY
-    model = load(run, threads, engine="torch" if few else engine)
+    if output is not None and alignments is not None and output.resolve() == alignments.resolve():
+        raise UserError(f"--output and --alignments both name {output}; give each a file of its own")
+    plain = engine == "auto" and (len(texts) < MANY or not _greedy(run, search))
+    model = load(run, threads, engine="torch" if plain else engine)
     asked = chosen_search(model, search)
     if alignments is not None:
         _check_alignments(model, attention)
@@ -90,7 +92,11 @@ def _write(
     """Translate and write, chunk by chunk: outputs, and alignments where they have a place. How many did not end."""
     unfinished, (output, alignments) = 0, places
     shown = sum(1 for line in texts if line.strip())
-    with _opened(output) as file, _opened(alignments) as links, progress_bar("translating", shown) as progress:
+    with (
+        _opened(output, "--output") as file,
+        _opened(alignments, "--alignments") as links,
+        progress_bar("translating", shown) as progress,
+    ):
         for first in range(0, len(texts), CHUNK):
             results = model.translate_all(texts[first : first + CHUNK], asked, progress)
             for number, result in enumerate(results, start=first + 1):
@@ -102,6 +108,14 @@ def _write(
                     print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
             file.flush()
     return unfinished
+
+
+def _greedy(run: Path, search: SearchConfig) -> bool:
+    """Whether one beam is asked for, here or by the run: with more, another engine's outputs may differ."""
+    from regard.checkpoint import is_run, read_config
+
+    chosen = search.model_dump(exclude_unset=True)
+    return is_run(run) and chosen.get("beams", read_config(run).search.beams) == 1 and chosen.get("n_best", 1) == 1
 
 
 def chosen_search(model: Pipeline, given: SearchConfig) -> SearchConfig:
@@ -133,7 +147,7 @@ def _texts(spoken: tuple[str, ...], path: Path | None) -> list[str]:
 
 
 @contextmanager
-def _opened(path: Path | None) -> Iterator[TextIO]:
+def _opened(path: Path | None, option: str) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
@@ -141,7 +155,7 @@ def _opened(path: Path | None) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8") as file:
             yield file
     except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another --output") from None
+        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another {option}") from None
 
 
 def _line(number: int, result: Result, as_json: bool, n_best: int, spoken: bool) -> str:

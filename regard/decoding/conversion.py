@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from regard.nn.positions import PositionalEmbedding, sinusoid
 Precision = Literal["float32", "int8"]
 POSITIONS = 2048  # rows of sinusoids that are written down; what is longer is decoded by torch
 MARK = "weights.txt"  # which weights a built model has
+CONVERTER = 1  # to be raised when what is built changes
 WANTED = {
     "head_layout": ("split",),
     "norm": ("pre", "post"),
@@ -47,24 +49,28 @@ def why_not(config: ModelConfig, model: Model) -> str | None:
     return None
 
 
-def built_model(model: Model, config: ModelConfig, folder: Path, precision: Precision) -> Path:
-    """The folder of the built model: the one that is there where it has these weights, else a new one."""
+def built_model(model: Model, config: ModelConfig, folder: Path, precision: Precision, anew: bool = False) -> Path:
+    """The folder of the built model: the one that is there where it has these weights and settings, else a new one."""
     place = folder / f"ctranslate2-{precision}"
-    mark = _fingerprint(model)
-    if (place / MARK).is_file() and (place / MARK).read_text(encoding="utf-8") == mark:
+    mark = _fingerprint(model, config)
+    if not anew and (place / MARK).is_file() and (place / MARK).read_text(encoding="utf-8") == mark:
         return place
     spec = _specification(model, config)
     spec.validate()
     spec.optimize(quantization=None if precision == "float32" else precision)
+    part = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=folder))  # it takes its name when it is whole
+    spec.save(str(part))
+    write_text(part / MARK, mark)
     shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    spec.save(str(place))
-    write_text(place / MARK, mark)  # last: a folder without it is half built
+    part.replace(place)
     return place
 
 
-def _fingerprint(model: Model) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+def _fingerprint(model: Model, config: ModelConfig) -> str:
+    """Changes with the weights, with what is done with them, and with who built it."""
+    import ctranslate2
+
+    digest = hashlib.blake2b(f"{CONVERTER} {ctranslate2.__version__} {config!r}".encode(), digest_size=16)
     for name, tensor in model.state_dict().items():
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())

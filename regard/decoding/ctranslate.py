@@ -30,10 +30,15 @@ class FastDecoder:
             raise UserError(problem)
         import ctranslate2
 
-        built = built_model(model, config, folder, precision)
         self.model = model
-        self._translator = ctranslate2.Translator(str(built), "cpu", inter_threads=threads, intra_threads=1)
         self._threads = threads
+        options = {"inter_threads": threads, "intra_threads": 1}
+        try:
+            built = built_model(model, config, folder, precision)
+            self._translator = ctranslate2.Translator(str(built), "cpu", **options)
+        except RuntimeError:  # what was built before is damaged
+            built = built_model(model, config, folder, precision, anew=True)
+            self._translator = ctranslate2.Translator(str(built), "cpu", **options)
 
     def decode(
         self, sources: Sequence[Sequence[int]], config: SearchConfig, progress: Progress | None = None

@@ -66,6 +66,8 @@ def log_ticks(low: float, high: float, count: int = 7) -> list[float]:
     for factors in ((1, 2, 5), (1,)):
         found = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
         found = [value for value in found if low * 0.999 <= value <= high * 1.001]
+        if len(found) == 1 or not found:  # less than a power of ten
+            return ticks(low, high, 4)
         if len(found) <= count:
             return found
     return found[:: math.ceil(len(found) / count)]

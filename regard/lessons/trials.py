@@ -41,8 +41,11 @@ class Trials:
     _pool: ProcessPoolExecutor | None = None
     _processes: set[BaseProcess] = field(default_factory=set)
     _folder: str | None = None
+    _before: Any = None
 
     def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGTERM, _end)  # a polite kill ends the processes, too
         return self
 
     def __exit__(self, problem: type[BaseException] | None, *details: object) -> None:
@@ -52,6 +55,8 @@ class Trials:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
             self._processes.clear()
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -93,6 +98,10 @@ def _deaf_children() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _work_in(folder: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from regard.nn.unrolled import lstm_back, lstm_slopes, lstm_step, weight_gradient
 
@@ -73,7 +74,8 @@ class _AttentiveRun(torch.autograd.Function):
         return hidden, cells, contexts
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
         gates, hidden, cells, bounded, contexts, weights, matched, *given = ctx.saved_tensors
         state_weight, context_weight, query_weight, score, values, first, first_cell = given
         slopes, through = lstm_slopes(gates, cells, bounded, first_cell)

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 class VanillaRun(torch.autograd.Function):
@@ -27,7 +28,8 @@ class VanillaRun(torch.autograd.Function):
         return hidden
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, ...]:
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, ...]:  # pyrefly: ignore[bad-override]
         hidden, weight, first = ctx.saved_tensors
         (given,) = gradients
         slope = torch.addcmul(torch.ones_like(hidden), hidden, hidden, value=-1)
@@ -58,7 +60,8 @@ class LSTMRun(torch.autograd.Function):
         return hidden, cells
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, ...]:
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, ...]:  # pyrefly: ignore[bad-override]
         gates, hidden, cells, bounded, weight, first, first_cell = ctx.saved_tensors
         given, given_cell = gradients
         slopes, through = lstm_slopes(gates, cells, bounded, first_cell)
@@ -130,7 +133,8 @@ class GRURun(torch.autograd.Function):
         return hidden
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, ...]:
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, ...]:  # pyrefly: ignore[bad-override]
         gates, recalled, hidden, weight, first = ctx.saved_tensors
         (given,) = gradients
         reset, update, new = gates.split(first.shape[1], dim=2)

@@ -28,7 +28,8 @@ def fast_decoder(run: Run, engine: Engine, threads: int) -> FastDecoder | None:
     precision = "int8" if engine == "ctranslate2-int8" else "float32"
     try:
         return FastDecoder(run.model, run.config.model, run.path, precision, threads)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         if engine == "auto":
             return None
-        raise UserError(f"{run.path}: the built model cannot be written ({error.strerror}); --engine torch") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"{run.path}: no model for {engine} can be built there ({why}); take --engine torch") from None

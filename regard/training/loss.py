@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 CHUNK = 2**21  # logits at a time: 8 MiB
 
@@ -82,5 +83,6 @@ class _OutputLoss(torch.autograd.Function):
         return smoothed / count, plain
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
         return *(saved * gradients[0] for saved in ctx.saved_tensors), None, None, None

@@ -108,6 +108,17 @@ def test_built_once_and_again_when_the_weights_change(tmp_path: Path) -> None:
     built_model(model, config, tmp_path, "float32")
     assert (place / MARK).read_text(encoding="utf-8") != mark
     assert built_model(model, config, tmp_path, "int8") != place
+    mark = (place / MARK).read_text(encoding="utf-8")
+    built_model(model, config.model_copy(update={"activation": "gelu"}), tmp_path, "float32")
+    assert (place / MARK).read_text(encoding="utf-8") != mark
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ctranslate2-float32", "ctranslate2-int8"]
+
+
+def test_a_damaged_model_is_built_again(tmp_path: Path) -> None:
+    model, config = model_of()
+    place = built_model(model, config, tmp_path, "float32")
+    (place / "model.bin").write_bytes((place / "model.bin").read_bytes()[:1000])
+    assert any(found is not None for found in fast(model, config, tmp_path).decode(SOURCES, SearchConfig(beams=1)))
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ def _thing(part: str, text: str) -> Thing:
     if not re.fullmatch(r"\d{1,2},\d{1,2}", place) or not {"colour", "shape"} <= found.keys():
         raise UserError(f"{text!r}: {part!r} is no object with a place; {WANTED}")
     x, y = map(int, place.split(","))
+    if max(x, y) >= SIDE:
+        raise UserError(f"{text!r}: {place} lies outside the picture; places go from 0 to {SIDE - 1}")
     return Thing(found["size"], found["texture"], found["colour"], found["shape"], x, y)
 
 
