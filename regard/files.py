@@ -33,6 +33,17 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.part")
 
 
+def check_writable(path: Path) -> None:
+    """Refuse now, before long work, what could not be written at its end."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise UserError(f"{path}: there is no folder {folder}; make it, or choose another --out")
+    if path.is_dir():
+        raise UserError(f"{path}: a folder has this name; choose another --out")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise UserError(f"{path}: writing is not allowed there; choose another --out")
+
+
 def append_lines(path: Path, lines: list[str]) -> None:
     try:
         with path.open("a", encoding="utf-8") as file:

@@ -62,13 +62,15 @@ def attention_heads(model: Model) -> dict[str, int]:
 
 def without(model: Model, names: Iterable[str]) -> dict[str, Replacement]:
     """Replacements that silence attentions by name (`decoder.layers.1.cross_attention`), or one head (`….2`)."""
-    known = list(attention_heads(model))
+    known = attention_heads(model)
     silenced: dict[str, list[int | None]] = {}
     for name in names:
         stem, _, last = name.rpartition(".")
         attention, head = (stem, int(last)) if last.isdecimal() and name not in known else (name, None)
         if attention not in known:
             raise UserError(f"no attention is called {name!r}; this model has: {', '.join(known) or 'none'}")
+        if head is not None and head >= known[attention]:
+            raise UserError(f"{name}: there is no head {head}; {attention} has heads 0 to {known[attention] - 1}")
         silenced.setdefault(f"{attention}.weights", []).append(head)
     return {tap: _each([silence(head) for head in heads]) for tap, heads in silenced.items()}
 

@@ -72,6 +72,20 @@ def _gold(line: str, where: str) -> Gold:
     return Gold(frozenset(sure), frozenset(possible))
 
 
+def check_links(gold: Sequence[Gold], examples: Sequence[Example], path: str) -> None:
+    """Links to words that are not there, or none at all, would give a rate that means nothing."""
+    for number, (one, example) in enumerate(zip(gold, examples, strict=True), start=1):
+        sources, targets = len(example.source.split()), len(example.target.split())
+        for source, target in sorted(one.possible):
+            if source >= sources or target >= targets:
+                raise UserError(
+                    f"{path}:{number}: {source}-{target} is outside the sentence, which has {sources} source and "
+                    f"{targets} target words; words are counted from 0"
+                )
+    if not any(one.sure for one in gold):
+        raise UserError(f"{path}: it has no sure link (0-0), so nothing can be found or missed; give a gold alignment")
+
+
 def alignment_error_rate(found: Iterable[frozenset[Link]], gold: Iterable[Gold]) -> float:
     """AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|) over all sentences (Och & Ney 2003); 0 is perfect."""
     hits = total = 0

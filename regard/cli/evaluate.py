@@ -27,6 +27,7 @@ def evaluate(
     reference: Path | None = None,
     split: Literal["test", "dev"] = "test",
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
+    engine: Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"] = "torch",
     threads: Positive | None = None,
     baselines: Annotated[bool, Parameter(negative="")] = False,
     alignments: str | None = None,
@@ -44,6 +45,8 @@ def evaluate(
         A file with one reference a line; alone for a language model.
     split
         Which of the run's own examples.
+    engine
+        What decodes, as of `regard translate`: a score of int8 shows what its speed costs.
     threads
         CPU threads.
     baselines
@@ -58,7 +61,7 @@ def evaluate(
     from regard.evaluation import render
     from regard.pipeline import load
 
-    model = load(run, threads)
+    model = load(run, threads, engine=engine)
     examples = _examples(model, source, reference, split)
     if alignments is not None:
         return _align(model, examples, alignments, json)
@@ -107,13 +110,14 @@ def _align(model: Pipeline, examples: list[Example], given: str, as_json: bool) 
 
 
 def _gold(model: Pipeline, examples: list[Example], given: str):
-    from regard.analysis.alignment import read_pharaoh, true_links
+    from regard.analysis.alignment import check_links, read_pharaoh, true_links
     from regard.data.embedded.truth import truths
 
     if given != "corpus":
         gold = read_pharaoh(given)
         if len(gold) != len(examples):
             raise UserError(f"{given} has {len(gold)} lines for {len(examples)} sentences; they must be parallel")
+        check_links(gold, examples, given)
         return gold
     known = truths(model.run.config.data)
     unknown = next((one for one in examples if one not in known or not known[one].aligned), None)

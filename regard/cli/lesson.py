@@ -40,7 +40,7 @@ def lesson(
         Print JSON.
     """
     from regard.cli.progress import stages
-    from regard.files import write_text
+    from regard.files import check_writable, write_text
     from regard.lessons import LESSONS, find_lesson, teach
     from regard.lessons.report import html, json_text, text
 
@@ -53,7 +53,9 @@ def lesson(
     if page.suffix != ".html":
         raise UserError(f"--out {page}: a report is a page; name it .html")
     lessons = LESSONS if name == "all" else (find_lesson(name),)
-    page.parent.mkdir(parents=True, exist_ok=True)
+    if out is None:
+        page.parent.mkdir(parents=True, exist_ok=True)
+    check_writable(page)
     held = []
     try:
         with stages() as progress:

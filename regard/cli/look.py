@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from regard.cli.translate import chosen_search
 from regard.config import SearchConfig
 from regard.errors import UserError
+from regard.files import check_writable
 
 if TYPE_CHECKING:
     from regard.analysis.overlay import Overlay
@@ -61,6 +62,10 @@ def look(
         raise UserError("the text is empty; give a source to look at")
     if all and attention is not None:
         raise UserError(f"--all draws every map and --attention {attention} one of them; give one of the two")
+    if tree and (all or attention is not None or target is not None):
+        raise UserError("--tree follows the search and draws no attention; leave --attention, --all and --target out")
+    if out is not None:
+        check_writable(out)
     model = load(run)
     if without:
         if all or tree or out is not None or attention is not None or target is not None:
@@ -69,6 +74,10 @@ def look(
     if tree:
         return _follow(model, text, search, out)
     _check(model, attention, out)
+    if all and isinstance(model, Captioner):
+        raise UserError(
+            "--all: of a picture one attention is drawn; choose it with --attention, or save all as --out x.html"
+        )
     if target is None:
         result = model.translate_all([text], chosen_search(model, search))[0]
         seen, heading = result.trace(), f"{text} → {result.text}\n"

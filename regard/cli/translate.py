@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO, cast
 
 from cyclopts import Parameter
 
@@ -17,6 +17,8 @@ from regard.config.tree import Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
+    from io import BufferedReader
+
     from regard.pipeline import Pipeline, Result
 
 MANY = 32  # lines for which a second engine is worth its start
@@ -128,7 +130,7 @@ def chosen_search(model: Pipeline, given: SearchConfig) -> SearchConfig:
 
 def _texts(spoken: tuple[str, ...], path: Path | None) -> list[str]:
     """Those typed, or the lines of the file or of standard input."""
-    from regard.data.files import read_lines
+    from regard.data.files import read_lines, stream_lines
 
     if spoken and path is not None:
         raise UserError(f"texts and --input {path} are both given; keep one")
@@ -140,10 +142,7 @@ def _texts(spoken: tuple[str, ...], path: Path | None) -> list[str]:
         return list(read_lines(path))
     if sys.stdin.isatty():
         raise UserError("nothing to translate: give texts, --input FILE, or lines on standard input")
-    try:
-        return [line.decode().removesuffix("\n").removesuffix("\r") for line in sys.stdin.buffer]
-    except UnicodeDecodeError as error:
-        raise UserError(f"standard input is not UTF-8 ({error.reason}); convert it") from None
+    return list(stream_lines(cast("BufferedReader", sys.stdin.buffer), "standard input"))
 
 
 @contextmanager

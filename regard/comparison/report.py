@@ -13,6 +13,8 @@ from regard.comparison.measure import Measured
 from regard.drawing import COLOURS, Line, Panel, page, picture, table
 from regard.files import write_text
 
+BY_LENGTH = "Exact match by length in tokens: of the source, or of the caption of a picture"
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -74,7 +76,7 @@ def markdown(title: str, standings: Sequence[Standing]) -> str:
     lines += [_row(standing.cells()) for standing in standings]
     lengths = _lengths(standings)
     if lengths:
-        lines += ["", "Exact match by length of the source in tokens:", ""]
+        lines += ["", f"{BY_LENGTH}:", ""]
         lines += [_row(["architecture", *lengths]), "|---|" + "---:|" * len(lengths)]
         lines += [_row([standing.preset, *_by_length(standing, lengths)]) for standing in standings]
     return "\n".join(lines) + "\n"
@@ -91,7 +93,7 @@ def html(title: str, standings: Sequence[Standing]) -> str:
     lengths = _lengths(standings)
     if lengths:
         body = [[keys[one.preset], *_by_length(one, lengths)] for one in standings]
-        parts.append("<h2>Exact match by length of the source in tokens</h2>" + table(["", *lengths], body))
+        parts.append(f"<h2>{BY_LENGTH}</h2>" + table(["", *lengths], body))
     parts.append("<h2>Outputs</h2>" + _outputs(standings, keys))
     return page(title, parts)
 

@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 from regard.data.records import Example, Skipped
@@ -27,25 +28,29 @@ class Reading:
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends."""
+    """The lines of a UTF-8 file, zipped or not, without their ends; a pipe is read as well."""
+    try:
+        with Path(path).open("rb") as file:
+            yield from stream_lines(file, str(path))
+    except OSError as error:
+        raise UserError(f"{path}: cannot read it: {error.strerror or error}") from None
+
+
+def stream_lines(plain: BufferedReader, path: str) -> Iterator[str]:
+    """The same from an open file; `path` is its name in errors."""
     number = 0
     try:
-        with Path(path).open("rb") as plain:
-            zipped = plain.read(2) == GZIP
-            plain.seek(0)
-            stream = gzip.GzipFile(fileobj=plain) if zipped else plain
-            for number, raw in enumerate(stream, start=1):
-                line = raw.removesuffix(b"\n").removesuffix(b"\r")
-                yield (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
+        stream = gzip.GzipFile(fileobj=plain) if plain.peek(2)[:2] == GZIP else plain
+        for number, raw in enumerate(stream, start=1):
+            line = raw.removesuffix(b"\n").removesuffix(b"\r")
+            yield (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(
             f"{path}:{number}: invalid UTF-8, byte 0x{error.object[error.start]:02X} at column {error.start + 1}; "
-            "convert the file to UTF-8"
+            "convert it to UTF-8"
         ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"{path}: damaged gzip file after line {number}: {error}") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot read it: {error.strerror or error}") from None
 
 
 def read_parallel(source: str | Path, target: str | Path) -> Reading:

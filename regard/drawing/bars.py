@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import TypeGuard
 from xml.sax.saxutils import escape
 
 from regard.drawing.chart import COLOURS, LEFT, RIGHT, WIDTH, svg
@@ -28,7 +30,7 @@ def bars(title: str, entries: list[Bar], axis: Axis | None = None) -> str:
     axis = axis or Axis(low=0.0)
     left = LEFT + min(320, 7 * max((len(one.name) for one in entries), default=0)) - 40
     bottom = TOP + ROW * len(entries)
-    values = [value for one in entries for value in (one.value, one.low, one.high) if value is not None]
+    values = [value for one in entries for value in (one.value, one.low, one.high) if _finite(value)]
     across = Scale.over(axis, values, left, WIDTH - RIGHT - 70, tight=not axis.log)
     parts = []
     for value in across.ticks(5):
@@ -42,8 +44,12 @@ def bars(title: str, entries: list[Bar], axis: Axis | None = None) -> str:
     return svg(title, bottom + BOTTOM, "\n".join(parts))
 
 
+def _finite(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
+
+
 def _bar(one: Bar, top: float, left: float, across: Scale) -> str:
-    middle, end = top + ROW / 2, across(one.value)
+    middle, end = top + ROW / 2, across(one.value) if _finite(one.value) else left
     width = max(end - left, 0)
     parts = [
         f'<text x="{left - 8:.1f}" y="{middle + 4}" text-anchor="end">{escape(one.name)}</text>',
@@ -51,7 +57,7 @@ def _bar(one: Bar, top: float, left: float, across: Scale) -> str:
         'fill-opacity=".8"/>',
     ]
     furthest = end
-    if one.low is not None and one.high is not None:
+    if _finite(one.low) and _finite(one.high):
         low, high = across(one.low), across(one.high)
         parts.append(f'<line class="axis" x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}"/>')
         furthest = max(end, high)

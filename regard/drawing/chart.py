@@ -133,7 +133,7 @@ def _key(line: Line) -> str:
 
 def _entries(panel: Panel) -> list[tuple[float, int, Line]]:
     """Where each line's name stands: x and row; lines of one name and colour have one entry."""
-    unlike = {(line.name, line.colour or line.kind): line for line in panel.lines}
+    unlike = {(line.name, line.colour or line.kind): line for line in panel.lines if line.points}
     if len(unlike) < 2:
         return []
     places, x, row = [], float(LEFT), 0

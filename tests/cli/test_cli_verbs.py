@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -65,6 +69,29 @@ def test_translate_n_lines_in_n_lines_out(
     assert {"text", "score", "log_prob", "tokens", "finished"} <= records[0].keys()
 
 
+def test_translate_reads_standard_input_as_a_file(
+    translator_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for content, status, words in (
+        (b"a b\r\n\nc", 0, 3),
+        (gzip.compress(b"a b\n\nc\n"), 0, 3),
+        (b"a\nb \xe9\n", 2, "standard input:2: invalid UTF-8"),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
+        code, out, err = said(capsys, "translate", translator_run)
+        assert code == status and (words in err if isinstance(words, str) else len(out.splitlines()) == words)
+
+
+def test_translate_reads_a_pipe(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("a b\nc\n",))
+    writer.start()
+    status, out, _ = said(capsys, "translate", translator_run, "--input", pipe)
+    writer.join()
+    assert status == 0 and len(out.splitlines()) == 2
+
+
 def test_translate_n_best(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys, "translate", translator_run, "a b", "c", "--n-best", 3)
     rows = [line.split("\t") for line in out.splitlines()]
@@ -121,6 +148,10 @@ def test_evaluate_alignments(
     assert report["best_head"].startswith("decoder.layers.0.cross_attention.")
     status, _, err = said(capsys, "evaluate", translator_run, "--alignments", tmp_path / "gold")
     assert status == 2 and "2 lines for 20 sentences" in err
+    for text, why in (("0-0 1-2\n0-0\n", "gold:1: 1-2 is outside"), ("\n0?0\n", "no sure link")):
+        (tmp_path / "gold").write_text(text)
+        status, out, err = said(capsys, "evaluate", translator_run, *files, "--alignments", tmp_path / "gold")
+        assert (status, out) == (2, "") and why in err
     status, _, err = said(capsys, "evaluate", translator_run, "--alignments", "corpus")
     assert status == 2 and "only dates has true alignments" in err
     dates = tiny_run(tmp_path / "dates", "lstm-dot", {"corpus": "dates"}, training={"steps": 2})
@@ -171,6 +202,12 @@ def test_nothing_is_printed_before_a_refusal(
         (("look", language_run, "a b"), "no attention to look at"),
         (("look", translator_run, "a b", "--attention", "nope"), "nope"),
         (("look", translator_run, "a b", "--out", tmp_path / "map.gif"), "map.gif"),
+        (("look", translator_run, "a b", "--out", tmp_path / "no" / "map.svg"), f"no folder {tmp_path / 'no'}"),
+        (("look", translator_run, "a b", "--tree", "--target", "a"), "--target"),
+        (("look", translator_run, "a b", "--tree", "--all"), "--all"),
+        (("look", translator_run, "a", "--without", "decoder.layers.0.cross_attention.7"), "heads 0 to 1"),
+        (("lesson", "mask", "--out", tmp_path / "no" / "page.html"), f"no folder {tmp_path / 'no'}"),
+        (("evaluate", blind, "--engine", "ctranslate2"), "--engine ctranslate2"),
         (("translate", blind, "a b", "--alignments", links), "no attention"),
         (("translate", translator_run, "a b", "--alignments", links, "--attention", "nope"), "nope"),
     ):

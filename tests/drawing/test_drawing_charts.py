@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from xml.etree import ElementTree
 
@@ -57,6 +58,14 @@ def test_bars_are_as_long_as_their_values(axis: Axis | None) -> None:
     if axis is None:
         assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)
     assert "20 of 30" in {text.text for text in root.iter(f"{SVG}text")}
+
+
+def test_what_cannot_be_drawn_leaves_the_rest_drawn() -> None:
+    drawn = bars("", [Bar("good", 2.0, 1.0, 3.0), Bar("bad", math.nan, math.nan, math.inf)])
+    widths = [float(one.get("width", "nan")) for one in ElementTree.fromstring(drawn).iter(f"{SVG}rect")]
+    assert widths[0] > 0 and widths[1] == 0
+    lines = [Line("seen", [(0.0, 1.0), (1.0, 2.0)]), Line("unseen", []), Line("too", [(0.0, 0.0)], COLOURS[1])]
+    assert "unseen</text>" not in (chart := picture("", [Panel("", lines)])) and "seen</text>" in chart
 
 
 def test_log_ticks_are_few_and_inside() -> None:
