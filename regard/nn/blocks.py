@@ -8,7 +8,7 @@ from typing import Literal
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.nn.dropout import dropout
+from regard.nn.dropout import add_dropped, dropout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "tanh": Tensor.tanh}
 
@@ -28,7 +28,7 @@ class Residual(nn.Module):
 
     def after(self, states: Tensor, change: Tensor) -> Tensor:
         """The path with the sublayer's output joined to it."""
-        joined = states + dropout(change, self.dropout, self.training)
+        joined = add_dropped(states, change, self.dropout, self.training)
         return self.norm(joined) if self.place == "post" else joined
 
 
