@@ -39,9 +39,13 @@ def _keep_memory() -> None:
         libc.mallopt(mmap_threshold, KEPT_BYTES)
 
 
-def seed_step(seed: int, step: int) -> None:
-    """Seed torch from (seed, step) alone: dropout of a step never depends on what ran before, so resuming is exact."""
-    digest = hashlib.blake2b(f"{seed}/{step}".encode(), digest_size=8).digest()
+def seed_step(seed: int, step: int, rank: int = 0) -> None:
+    """Seed torch from (seed, step) alone: dropout of a step never depends on what ran before, so resuming is exact.
+
+    Processes that share a step draw apart, each by its rank.
+    """
+    name = f"{seed}/{step}/{rank}" if rank else f"{seed}/{step}"
+    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     torch.manual_seed(int.from_bytes(digest, "little") >> 1)
 
 

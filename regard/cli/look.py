@@ -60,24 +60,13 @@ def look(
 
     if not text.strip():
         raise UserError("the text is empty; give a source to look at")
-    if all and attention is not None:
-        raise UserError(f"--all draws every map and --attention {attention} one of them; give one of the two")
-    if tree and (all or attention is not None or target is not None):
-        raise UserError("--tree follows the search and draws no attention; leave --attention, --all and --target out")
-    if out is not None:
-        check_writable(out)
+    _refuse(target, attention, all, out, without, tree)
     model = load(run)
     if without:
-        if all or tree or out is not None or attention is not None or target is not None:
-            raise UserError("--without compares two outputs and draws nothing; give it alone")
         return _ablate(model, text, without, search)
     if tree:
         return _follow(model, text, search, out)
-    _check(model, attention, out)
-    if all and isinstance(model, Captioner):
-        raise UserError(
-            "--all: of a picture one attention is drawn; choose it with --attention, or save all as --out x.html"
-        )
+    _check(model, attention, all, out)
     if target is None:
         result = model.translate_all([text], chosen_search(model, search))[0]
         seen, heading = result.trace(), f"{text} → {result.text}\n"
@@ -88,10 +77,28 @@ def look(
     return _draw(seen, heading, attention, all, out)
 
 
-def _check(model: Pipeline, attention: str | None, out: Path | None) -> None:
+def _refuse(
+    target: str | None, attention: str | None, all: bool, out: Path | None, without: list[str] | None, tree: bool
+) -> None:
+    """Options of which one would silently win, and files that could not be written."""
+    drawn = all or attention is not None or target is not None
+    if without and (drawn or tree or out is not None):
+        raise UserError("--without compares two outputs and draws nothing; give it alone")
+    if tree and drawn:
+        raise UserError("--tree follows the search and draws no attention; leave --attention, --all and --target out")
+    if all and attention is not None:
+        raise UserError(f"--all draws every map and --attention {attention} one of them; give one of the two")
+    if out is not None:
+        check_writable(out)
+
+
+def _check(model: Pipeline, attention: str | None, all: bool, out: Path | None) -> None:
     """What will be refused in the end is refused before anything is searched for or printed."""
     from regard.analysis.ablation import attention_heads
+    from regard.pipeline import Captioner
 
+    if all and isinstance(model, Captioner):
+        raise UserError("--all: of a picture one attention is drawn; choose it, or give --out x.html, which has all")
     if attention is None and not attention_heads(model.model):
         raise UserError("this model has no attention to look at; `regard probe` reads its hidden states")
     if out is not None and out.suffix not in (".svg", ".png", ".html"):

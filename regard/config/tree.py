@@ -176,7 +176,9 @@ class TrainingConfig(Section):
     seed: Natural = 1
     """initial weights, order of batches, dropout"""
     threads: Positive | None = None
-    """CPU threads (all cores)"""
+    """CPU threads of a process (one process: all cores; several: one)"""
+    processes: Positive = 1
+    """processes that share every update: two of one thread may beat one of two"""
 
 
 class SearchConfig(Section):

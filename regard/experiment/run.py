@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -38,7 +39,9 @@ from regard.files import write_text
 from regard.runtime import Interrupt, prepare
 from regard.training import loop
 from regard.training.choice import Choice, choose
+from regard.training.crew import Crew, part_plan
 from regard.training.curve import curve_svg
+from regard.training.estimate import estimate
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
 from regard.training.state import State, new_state, restore
 
@@ -109,9 +112,13 @@ def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, pro
         metrics.cut_after(state.progress.step)
     else:
         _save(state, out)  # from here on, a run without a state is one that lost it
-    line = ProgressLine(training, loop.total_steps(material.train, training), quiet=not progress)
+    total = loop.total_steps(material.train, training)
+    line = ProgressLine(training, total, quiet=not progress)
     for text in opening(material, state, facts):
         line.say(text)
+    guess = estimate(state, material.train, training, total) if progress else None
+    if guess is not None:
+        line.say(guess.text(training.minutes))
     look = development_look(material)
     interrupted = _follow(material, state, metrics, line, look, out)
     choice = choose(state, training, look)
@@ -145,7 +152,7 @@ def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
         raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
-    threads = prepare(config.training.threads)
+    threads = prepare(_threads(config))
     material = begin(config)
     corpus = material.corpus
     facts = {
@@ -167,6 +174,11 @@ def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     return material, facts
 
 
+def _threads(config: RunConfig) -> int | None:
+    """Of each process; None: all cores."""
+    return config.training.threads or (1 if config.training.processes > 1 else None)
+
+
 def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
@@ -177,7 +189,7 @@ def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
             f"restore it, or train anew from {out / RECIPE}"
         )
     config = continued(config, read_config(out))
-    prepare(config.training.threads)
+    prepare(_threads(config))
     corpus = load_corpus(config.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
@@ -217,8 +229,10 @@ def fingerprint(corpus: Corpus) -> str:
 def _follow(material: Material, state: State, metrics: Metrics, line: ProgressLine, look: loop.Look, out: Path) -> bool:
     """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
     saved = time.monotonic()
-    with line, Interrupt() as interrupt:
-        for report in loop.train(state, material.train, material.config.training, look):
+    training = material.config.training
+    several = Crew(state.model, material.train, training) if training.processes > 1 else nullcontext()
+    with line, Interrupt() as interrupt, several as crew:
+        for report in loop.train(state, material.train, training, look, crew):
             metrics.add(report)
             line.show(report)
             if report.dev is not None or interrupt.asked or time.monotonic() - saved > SAVE_SECONDS:
@@ -273,9 +287,7 @@ def _result(material: Material, state: State, choice: Choice, out: Path, interru
 def _passes(material: Material, state: State) -> float:
     """Over the training pairs, with the fraction of this one."""
     progress = state.progress
-    return progress.epoch + progress.index / len(
-        loop.epoch_plan(material.train, material.config.training, progress.epoch)
-    )
+    return progress.epoch + progress.index / len(part_plan(material.train, material.config.training, progress.epoch))
 
 
 def _results(result: RunResult) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from torch import nn
 
 from regard.checkpoint import copy_weights, weights_of
 from regard.config import TrainingConfig
-from regard.data.batches import Batch, Pairs, make_batch, plan
+from regard.data.batches import Batch, Pairs, make_batch
 from regard.errors import UserError
 from regard.runtime import seed_step
-from regard.training.loss import Loss, output_loss
+from regard.training.crew import Crew, Part, backward, part_plan
+from regard.training.loss import Loss
 from regard.training.report import Report
 from regard.training.schedule import rate
 from regard.training.state import State
@@ -22,7 +23,9 @@ from regard.training.state import State
 Look = Callable[[], dict[str, float]]  # a look at the development set: results by name
 
 
-def train(state: State, pairs: Pairs, training: TrainingConfig, look: Look) -> Iterator[Report]:
+def train(
+    state: State, pairs: Pairs, training: TrainingConfig, look: Look, crew: Crew | None = None
+) -> Iterator[Report]:
     """Train until a limit is reached. Between two reports the state is whole: it can be saved, and resumed exactly."""
     progress = state.progress
     assert training.evaluate_every is not None, "complete the configuration first"
@@ -34,13 +37,15 @@ def train(state: State, pairs: Pairs, training: TrainingConfig, look: Look) -> I
             return
         step = progress.step + 1
         now = rate(step, training, total)
+        if crew is not None:
+            crew.begin(Part(epoch, index, step))
         batch = make_batch(pairs, rows)
         seed_step(training.seed, step)
-        loss, norm = update(state, batch, now, training)
+        loss, norm, tokens = update(state, batch, now, training, crew)
 
         progress.step = step
         progress.epoch, progress.index = (epoch, index + 1) if index + 1 < batches else (epoch + 1, 0)
-        progress.tokens += batch.token_count
+        progress.tokens += tokens
         progress.seconds = time.monotonic() - began
         passes = epoch + (index + 1) / batches
         dev, improved = None, False
@@ -48,17 +53,18 @@ def train(state: State, pairs: Pairs, training: TrainingConfig, look: Look) -> I
             dev = look()
             improved = judge(state, dev, training)
             progress.seconds = time.monotonic() - began
-        yield Report(step, passes, float(loss.nll), now, norm, batch.token_count, progress.seconds, dev, improved)
+        yield Report(step, passes, float(loss.nll), now, norm, tokens, progress.seconds, dev, improved)
 
 
-def update(state: State, batch: Batch, now: float, training: TrainingConfig) -> tuple[Loss, float]:
-    """One step of Adam at rate `now`: forward, loss, backward, clip, step. Returns the loss and the gradient's norm."""
+def update(
+    state: State, batch: Batch, now: float, training: TrainingConfig, crew: Crew | None = None
+) -> tuple[Loss, float, int]:
+    """One step of Adam at rate `now`: forward, loss, backward, clip, step. Loss, gradient's norm, tokens."""
     state.model.train()
-    features = state.model.features(batch.source, batch.source_mask, batch.target_in)
-    last, smoothing = state.model.output_layer, training.label_smoothing or 0.0
-    loss = output_loss(features, last.weight, last.bias, batch.target_out, batch.target_mask, smoothing)
     state.optimizer.zero_grad()
-    loss.smoothed.backward()
+    loss, tokens = backward(state.model, batch, training.label_smoothing or 0.0, crew is not None), batch.token_count
+    if crew is not None:
+        loss, tokens = crew.join(loss, tokens)
     norm = float(nn.utils.clip_grad_norm_(state.model.parameters(), training.clip))
     if not math.isfinite(norm):
         raise UserError(
@@ -68,7 +74,7 @@ def update(state: State, batch: Batch, now: float, training: TrainingConfig) -> 
     for group in state.optimizer.param_groups:
         group["lr"] = now
     state.optimizer.step()
-    return loss, norm
+    return loss, norm, tokens
 
 
 def epochs(
@@ -76,22 +82,17 @@ def epochs(
 ) -> Iterator[tuple[int, int, np.ndarray, int]]:
     """From a position on, endlessly: pass, position in it, rows of the batch, batches of this pass."""
     while True:
-        batches = epoch_plan(pairs, training, epoch)
+        batches = part_plan(pairs, training, epoch)
         for position in range(index, len(batches)):
             yield epoch, position, batches[position], len(batches)
         epoch, index = epoch + 1, 0
-
-
-def epoch_plan(pairs: Pairs, training: TrainingConfig, epoch: int) -> list[np.ndarray]:
-    assert training.batch_tokens is not None, "complete the configuration first"
-    return plan(pairs, training.batch_tokens, training.seed, epoch)
 
 
 def total_steps(pairs: Pairs, training: TrainingConfig) -> int | None:
     """Updates until training.steps or training.epochs ends the run; None where neither is set."""
     limits = [] if training.steps is None else [training.steps]
     if training.epochs is not None:
-        limits.append(math.ceil(training.epochs * len(epoch_plan(pairs, training, 0))))
+        limits.append(math.ceil(training.epochs * len(part_plan(pairs, training, 0))))
     return min(limits, default=None)
 
 

@@ -20,7 +20,8 @@ from regard.evaluation.evaluate import teacher_forced
 from regard.models.build import build_model
 from regard.runtime import prepare
 from regard.training.choice import choose
-from regard.training.loop import epoch_plan, judge, total_steps, train
+from regard.training.crew import part_plan
+from regard.training.loop import judge, total_steps, train
 from regard.training.report import Report
 from regard.training.state import State, new_state, restore
 
@@ -78,7 +79,7 @@ def assert_same(one: State, two: State) -> None:
 @pytest.mark.parametrize("stops", [(8,), (1, 2, 10, 16)])
 def test_resumed_equals_never_interrupted(preset: str, stops: tuple[int, ...], tmp_path: Path) -> None:
     training = settings()
-    assert len(epoch_plan(PAIRS, training, 0)) not in (1, 2, 8, 16), "the stops must be inside an epoch"
+    assert len(part_plan(PAIRS, training, 0)) not in (1, 2, 8, 16), "the stops must be inside an epoch"
     whole = fresh(training, preset)
     expected = run(whole, training)
 
@@ -128,7 +129,7 @@ def test_it_learns() -> None:
 
 
 def test_each_limit_ends_training_with_a_look() -> None:
-    batches = len(epoch_plan(PAIRS, settings(), 0))
+    batches = len(part_plan(PAIRS, settings(), 0))
     for changes, ended, steps in (
         ({"steps": 4}, "training.steps", 4),
         ({"steps": None, "epochs": 1.5}, "training.epochs", -(-batches * 3 // 2)),

@@ -1,0 +1,47 @@
+"""An estimate is taken from the run's own batches and leaves nothing behind."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.checkpoint import copy_weights, weights_of
+from regard.config import TrainingConfig, settle
+from regard.data.batches import encode_pairs
+from regard.data.corpus import Example
+from regard.data.tokenizer import Tokenizer
+from regard.models.build import build_model
+from regard.training.estimate import Estimate, estimate
+from regard.training.state import new_state
+
+EXAMPLES = [Example(text, text) for text in (f"{i * 7919 % 1000}" * (1 + i % 5) for i in range(60))]
+TOKENIZER = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
+PAIRS = encode_pairs(EXAMPLES, TOKENIZER, TOKENIZER, 50)[0]
+TRAINING = TrainingConfig(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
+
+
+@pytest.mark.parametrize("preset", ["transformer", "lstm-additive"])
+def test_nothing_is_left_behind(preset: str) -> None:
+    model = build_model(
+        settle({"model": {"preset": preset, "width": 16}}).model, TOKENIZER.size, TOKENIZER.size, True, 1
+    )
+    state = new_state(model, TRAINING)
+    before = copy_weights(weights_of(model))
+    found = estimate(state, PAIRS, TRAINING, 1000)
+    assert found is not None and found.steps == 1000 and found.step_seconds > 0
+    assert found.memory is None or found.memory > 2**20
+    assert all(torch.equal(before[name], tensor) for name, tensor in weights_of(model).items())
+    assert not state.optimizer.state and all(one.grad is None for one in model.parameters())
+    assert estimate(state, PAIRS, TRAINING, 10) is None
+    state.progress.step = 950
+    assert estimate(state, PAIRS, TRAINING, 1000) is None, "hardly anything is left of it"
+
+
+def test_what_it_says() -> None:
+    whole = Estimate(3000, 0.5, 2**30)
+    assert whole.text(None) == (
+        "estimate: 3,000 steps in about 25:00, 0.5 s a step, without the looks at dev; 1.0 GiB of memory"
+    )
+    assert "about 1,200 steps in 10:00" in whole.text(10)
+    assert "about 1,200 steps in 10:00" in Estimate(None, 0.5, None).text(10)
+    assert Estimate(None, 0.5, None).text(None) == "estimate: 0.5 s a step, without the looks at dev"
