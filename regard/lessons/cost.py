@@ -60,16 +60,23 @@ def saved_bytes(forward: Callable[[], Tensor], without: Iterable[Tensor]) -> int
     return sum(kept.values())
 
 
-def steps_in_series(output: Tensor) -> int:
-    """The longest chain of operations that led to `output`, each waiting for the one before: the depth of its graph."""
+def steps_in_series(make: Callable[[], Tensor]) -> int:
+    """The longest chain of operations that lead to what is made, each waiting for the one before: its graph's depth.
+
+    The graph is taken apart from its end: left to itself, a chain of thousands that Python saw overflows the stack.
+    """
+    root: Any = make().grad_fn
     depths: dict[Any, int] = {}
-    stack: list[Any] = [output.grad_fn]
+    stack: list[Any] = [root]
     while stack:
-        node = stack[-1]
-        below = [one for one, _ in node.next_functions if one is not None]
+        below = [one for one, _ in stack[-1].next_functions if one is not None]
         waiting = [one for one in below if one not in depths]
         if waiting:
             stack += waiting
         else:
             depths[stack.pop()] = 1 + max((depths[one] for one in below), default=0)
-    return depths[output.grad_fn]
+    depth = depths[root]
+    del root, below, waiting
+    while depths:
+        depths.popitem()  # the newest, which stands nearest to the end
+    return depth

@@ -87,7 +87,7 @@ def calls_in_series(way: Way, model: Model, target: Tensor) -> int:
 def chain(model: Model, target: Tensor) -> int:
     """Operations in series with teacher forcing, in the open."""
     with watching(model, record=False):
-        return steps_in_series(all_at_once(model, target))
+        return steps_in_series(lambda: all_at_once(model, target))
 
 
 def training_step(way: Way, model: Model, target: Tensor) -> Callable[[], object]:

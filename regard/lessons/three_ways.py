@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 import torch
@@ -108,7 +109,7 @@ def measure_memory(lengths: tuple[int, ...], width: int) -> tuple[Measured, Meas
             inputs = torch.randn(1, length, width, requires_grad=True)
             kept = saved_bytes(lambda apply=apply, inputs=inputs: apply(inputs), [inputs, *module.parameters()])
             memory[way.name].append((length, kept / 2**20))
-            series[way.name].append((length, float(steps_in_series(apply(inputs)))))
+            series[way.name].append((length, float(steps_in_series(partial(apply, inputs)))))
     return memory, series
 
 
