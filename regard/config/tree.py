@@ -176,9 +176,9 @@ class TrainingConfig(Section):
     seed: Natural = 1
     """initial weights, order of batches, dropout"""
     threads: Positive | None = None
-    """CPU threads of a process (one process: all cores; several: one)"""
-    processes: Positive = 1
-    """processes that share every update: two of one thread may beat one of two"""
+    """CPU threads of a process (all cores, shared out among the processes)"""
+    processes: Positive | None = None
+    """processes that share every update: two of one thread are faster than one of two (2 for a long run, else 1)"""
 
 
 class SearchConfig(Section):

@@ -13,6 +13,7 @@ from regard.data.corpus import Corpus, Example
 from regard.data.embedded import EMBEDDED
 
 BUDGET_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores
+LONG_SECONDS, SHARED_TOKENS = 120, 2048  # what a run and a batch must have for two processes to pay (LOG.md)
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ def _training(
     )
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     smoothing = 0.1 if metric in ("bleu", "chrf") else 0.0
+    long = known * step_seconds(batch_tokens, tokens, model, _entries(tokenizer)) >= LONG_SECONDS
     choices = {
         "steps": steps,
         "batch_tokens": batch_tokens,
@@ -148,6 +150,7 @@ def _training(
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,
         "patience": 6,
+        "processes": 2 if long and batch_tokens >= SHARED_TOKENS else 1,
     }
     chosen = {key: value for key, value in choices.items() if getattr(given, key) is None}
     if "average" not in given.model_fields_set:
@@ -172,10 +175,13 @@ def _rate(model: ModelConfig) -> float:
 def _steps(batches: float, batch_tokens: int, tokens: float, model: ModelConfig, tokenizer: TokenizerConfig) -> int:
     """Forty passes, but no more than the time allows; and enough steps to learn anything from a small corpus."""
     wanted = max(40 * batches, 1500)
-    size = 300 if tokenizer.kind == "character" else tokenizer.size or 0
-    seconds = step_seconds(batch_tokens, tokens, model, size)
+    seconds = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
     steps = min(wanted, max(BUDGET_SECONDS / seconds, 200))
     return round(steps / 50) * 50 or 50
+
+
+def _entries(tokenizer: TokenizerConfig) -> int:
+    return 300 if tokenizer.kind == "character" else tokenizer.size or 0
 
 
 def step_seconds(batch_tokens: int, tokens: float, model: ModelConfig, size: int) -> float:

@@ -152,7 +152,7 @@ def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
         raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
-    threads = prepare(_threads(config))
+    threads = prepare(config.training.threads)
     material = begin(config)
     corpus = material.corpus
     facts = {
@@ -174,11 +174,6 @@ def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     return material, facts
 
 
-def _threads(config: RunConfig) -> int | None:
-    """Of each process; None: all cores."""
-    return config.training.threads or (1 if config.training.processes > 1 else None)
-
-
 def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
@@ -189,7 +184,7 @@ def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
             f"restore it, or train anew from {out / RECIPE}"
         )
     config = continued(config, read_config(out))
-    prepare(_threads(config))
+    prepare(config.training.threads)
     corpus = load_corpus(config.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
@@ -230,7 +225,7 @@ def _follow(material: Material, state: State, metrics: Metrics, line: ProgressLi
     """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
     saved = time.monotonic()
     training = material.config.training
-    several = Crew(state.model, material.train, training) if training.processes > 1 else nullcontext()
+    several = Crew(state.model, material.train, training) if (training.processes or 1) > 1 else nullcontext()
     with line, Interrupt() as interrupt, several as crew:
         for report in loop.train(state, material.train, training, look, crew):
             metrics.add(report)

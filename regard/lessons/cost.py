@@ -65,7 +65,15 @@ def steps_in_series(make: Callable[[], Tensor]) -> int:
 
     The graph is taken apart from its end: left to itself, a chain of thousands that Python saw overflows the stack.
     """
-    root: Any = make().grad_fn
+    depths = _depths(make().grad_fn)
+    depth = max(depths.values())
+    while depths:
+        depths.popitem()  # the newest, which stands nearest to the end
+    return depth
+
+
+def _depths(root: Any) -> dict[Any, int]:
+    """How long the chain is that leads to each node; nodes nearer to the root stand later."""
     depths: dict[Any, int] = {}
     stack: list[Any] = [root]
     while stack:
@@ -75,8 +83,4 @@ def steps_in_series(make: Callable[[], Tensor]) -> int:
             stack += waiting
         else:
             depths[stack.pop()] = 1 + max((depths[one] for one in below), default=0)
-    depth = depths[root]
-    del root, below, waiting
-    while depths:
-        depths.popitem()  # the newest, which stands nearest to the end
-    return depth
+    return depths

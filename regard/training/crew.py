@@ -52,8 +52,8 @@ class Helper:
 def part_plan(pairs: Pairs, training: TrainingConfig, epoch: int, rank: int = 0) -> list[np.ndarray]:
     """The rows of each batch of one process in a pass; together they are within the budget of an update."""
     assert training.batch_tokens is not None, "complete the configuration first"
-    each = max(training.batch_tokens // training.processes, 1)
-    return plan(pairs, each, training.seed, epoch, rank, training.processes)
+    processes = training.processes or 1
+    return plan(pairs, max(training.batch_tokens // processes, 1), training.seed, epoch, rank, processes)
 
 
 def backward(model: Model, batch: Batch, smoothing: float, summed: bool = False) -> Loss:
@@ -72,15 +72,19 @@ class Crew:
         self._parameters = [one for one in model.parameters() if one.requires_grad]
         self._helpers: list[Helper] = []
         self._model, self._pairs, self._training = model, pairs, training
+        self._processes = training.processes or 1
+        self._all_threads = torch.get_num_threads()
 
     def __enter__(self) -> Self:
-        _check_room(self._parameters, self._training.processes)
+        _check_room(self._parameters, self._processes)
         self._model.share_memory()
+        threads = self._training.threads or max(self._all_threads // self._processes, 1)
+        torch.set_num_threads(threads)
         context = get_context("spawn")
-        for rank in range(1, self._training.processes):
+        for rank in range(1, self._processes):
             gradients = [torch.zeros_like(one).share_memory_() for one in self._parameters]
             ours, theirs = context.Pipe()
-            arguments = (self._model, gradients, self._pairs, self._training, rank, theirs)
+            arguments = (self._model, gradients, self._pairs, self._training, threads, rank, theirs)
             process = context.Process(target=_help, args=arguments, daemon=True)
             process.start()
             theirs.close()
@@ -90,6 +94,7 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        torch.set_num_threads(self._all_threads)
         for helper in self._helpers:
             helper.connection.close()
         for helper in self._helpers:
@@ -147,11 +152,17 @@ def _check_room(parameters: Sequence[Tensor], processes: int) -> None:
 
 
 def _help(
-    model: Model, gradients: list[Tensor], pairs: Pairs, training: TrainingConfig, rank: int, connection: Connection
+    model: Model,
+    gradients: list[Tensor],
+    pairs: Pairs,
+    training: TrainingConfig,
+    threads: int,
+    rank: int,
+    connection: Connection,
 ) -> None:
     """A helper's life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one decides
-    prepare(training.threads or 1)
+    prepare(threads)
     model.train()
     parameters = [one for one in model.parameters() if one.requires_grad]
     for parameter, gradient in zip(parameters, gradients, strict=True):
