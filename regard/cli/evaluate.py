@@ -16,6 +16,7 @@ from regard.errors import UserError
 
 if TYPE_CHECKING:
     from regard.data.corpus import Example
+    from regard.evaluation import Report
     from regard.pipeline import Pipeline
 
 
@@ -28,6 +29,7 @@ def evaluate(
     split: Literal["test", "dev"] = "test",
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
     engine: Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"] = "torch",
+    tokenize: Literal["13a", "char", "intl", "none"] | None = None,
     threads: Positive | None = None,
     baselines: Annotated[bool, Parameter(negative="")] = False,
     alignments: str | None = None,
@@ -47,6 +49,9 @@ def evaluate(
         Which of the run's own examples.
     engine
         What decodes, as of `regard translate`: a score of int8 shows what its speed costs.
+    tokenize
+        How BLEU parts words: none for text that is tokenised by spaces already, as papers on Multi30k report it;
+        without it 13a, or characters where a script parts no words.
     threads
         CPU threads.
     baselines
@@ -65,12 +70,23 @@ def evaluate(
     examples = _examples(model, source, reference, split)
     if alignments is not None:
         return _align(model, examples, alignments, json)
-    with progress_bar("evaluating", len(examples)) as progress:
-        report = model.evaluate(examples, chosen_search(model, search), progress)
+    report = _measure(model, examples, search, tokenize)
     if baselines:
         report = _with_baselines(model, report, examples)
     print(jsonlib.dumps(report.as_dict(), ensure_ascii=False, indent=2) if json else render(report))
     return 0
+
+
+def _measure(model: Pipeline, examples: list[Example], given: SearchConfig, tokenize: str | None) -> Report:
+    from regard.pipeline.writers import SourceWriter
+
+    search = chosen_search(model, given)
+    with progress_bar("evaluating", len(examples)) as progress:
+        if tokenize is None:
+            return model.evaluate(examples, search, progress)
+        if not isinstance(model, SourceWriter):
+            raise UserError(f"--tokenize {tokenize}: this run is for {model.run.task}, which BLEU does not measure")
+        return model.evaluate(examples, search, progress, tokenize)
 
 
 def _examples(model: Pipeline, source: Path | None, reference: Path | None, split: Literal["test", "dev"]):

@@ -79,12 +79,13 @@ def evaluate_captions(
     forced: TeacherForced | None = None,
     unfinished: int = 0,
     resamples: int = metrics.RESAMPLES,
+    tokenize: str | None = None,
 ) -> CaptionReport:
     """Exact match and BLEU (of n-grams up to 4) of captions; exact match also by the words of the reference."""
     return CaptionReport(
         pictures=len(references),
         exact=metrics.exact_match(hypotheses, references),
-        bleu=metrics.bleu(hypotheses, references, resamples, metrics.bleu_tokenizer(references)),
+        bleu=metrics.bleu(hypotheses, references, resamples, tokenize or metrics.bleu_tokenizer(references)),
         chrf=metrics.chrf(hypotheses, references, resamples),
         pointing=pointing,
         by_length=metrics.exact_by_length(hypotheses, references, [len(text.split()) for text in references]),

@@ -22,7 +22,13 @@ VIEW = 320  # pixels of the side of a picture that is looked at
 class Captioner(SourceWriter):
     """The name of a picture's file, or a scene, to a caption."""
 
-    def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
+    def evaluate(
+        self,
+        examples: list[Example],
+        search: SearchConfig,
+        progress: Progress | None = None,
+        tokenize: str | None = None,
+    ) -> Report:
         pictures = [example.source for example in examples]
         results = self.translate_all(pictures, search.model_copy(update={"n_best": 1}), progress)
         return evaluate_captions(
@@ -31,6 +37,7 @@ class Captioner(SourceWriter):
             pointing=self._pointing(examples),
             forced=self.forced(examples),
             unfinished=sum(not result.finished for result in results),
+            tokenize=tokenize,
         )
 
     def overlay(self, picture: str, seen: Trace, attention: str | None = None) -> Overlay:

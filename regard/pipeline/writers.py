@@ -67,6 +67,16 @@ class SourceWriter(Writer, ABC):
             results[row] = self.result(source, each)
         return results
 
+    @abstractmethod
+    def evaluate(
+        self,
+        examples: list[Example],
+        search: SearchConfig,
+        progress: Progress | None = None,
+        tokenize: str | None = None,
+    ) -> Report:
+        """`tokenize`: how BLEU parts words, by a name of sacreBLEU's; None: by the script of the references."""
+
     def search_for(
         self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
     ) -> list[list[Hypothesis] | TooLong]:
@@ -111,7 +121,13 @@ class Translator(SourceWriter):
             found[row] = each
         return [each for each in found if each is not None]
 
-    def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
+    def evaluate(
+        self,
+        examples: list[Example],
+        search: SearchConfig,
+        progress: Progress | None = None,
+        tokenize: str | None = None,
+    ) -> Report:
         sources = [example.source for example in examples]
         results = self.translate_all(sources, search.model_copy(update={"n_best": 1}), progress)
         unread = sum(result.problem is not None for result in results)
@@ -123,7 +139,7 @@ class Translator(SourceWriter):
             forced=self.forced(examples),
             unfinished=sum(not result.finished for result in results) - unread,
             too_long=unread,
-            tokenize=bleu_tokenizer([example.target for example in examples]),
+            tokenize=tokenize or bleu_tokenizer([example.target for example in examples]),
         )
 
 

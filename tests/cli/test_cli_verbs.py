@@ -133,7 +133,9 @@ def test_evaluate(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "reference").write_text("a b\nc\n")
     files = ("--source", tmp_path / "source", "--reference", tmp_path / "reference")
     status, out, _ = said(capsys, "evaluate", translator_run, *files)
-    assert status == 0 and "2 sentences" in out
+    assert status == 0 and "2 sentences" in out and "tok:13a" in out
+    status, out, _ = said(capsys, "evaluate", translator_run, *files, "--tokenize", "none")
+    assert status == 0 and "tok:none" in out
 
 
 def test_evaluate_alignments(
@@ -208,6 +210,7 @@ def test_nothing_is_printed_before_a_refusal(
         (("look", translator_run, "a", "--without", "decoder.layers.0.cross_attention.7"), "heads 0 to 1"),
         (("lesson", "mask", "--out", tmp_path / "no" / "page.html"), f"no folder {tmp_path / 'no'}"),
         (("evaluate", blind, "--engine", "ctranslate2"), "--engine ctranslate2"),
+        (("evaluate", language_run, "--tokenize", "none"), "--tokenize none"),
         (("translate", blind, "a b", "--alignments", links), "no attention"),
         (("translate", translator_run, "a b", "--alignments", links, "--attention", "nope"), "nope"),
     ):
