@@ -178,7 +178,7 @@ class TrainingConfig(Section):
     threads: Positive | None = None
     """CPU threads of a process (all cores, shared out among the processes)"""
     processes: Positive | None = None
-    """processes that share every update: two of one thread are faster than one of two (2 for a long run, else 1)"""
+    """processes that share every update; two of one thread beat one of two (2 for a long run without `threads`)"""
 
 
 class SearchConfig(Section):

@@ -13,7 +13,7 @@ from regard.data.corpus import Corpus, Example
 from regard.data.embedded import EMBEDDED
 
 BUDGET_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores
-LONG_SECONDS, SHARED_TOKENS = 120, 2048  # what a run and a batch must have for two processes to pay (LOG.md)
+LONG_SECONDS, HEAVY_SECONDS = 120, 0.25  # what a run and its steps must take for two processes to pay (LOG.md)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,9 @@ def _training(
     )
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     smoothing = 0.1 if metric in ("bleu", "chrf") else 0.0
-    long = known * step_seconds(batch_tokens, tokens, model, _entries(tokenizer)) >= LONG_SECONDS
+    each = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
+    # whoever counts threads counts cores
+    shared = each >= HEAVY_SECONDS and known * each >= LONG_SECONDS and given.threads is None
     choices = {
         "steps": steps,
         "batch_tokens": batch_tokens,
@@ -150,7 +152,7 @@ def _training(
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,
         "patience": 6,
-        "processes": 2 if long and batch_tokens >= SHARED_TOKENS else 1,
+        "processes": 2 if shared else 1,
     }
     chosen = {key: value for key, value in choices.items() if getattr(given, key) is None}
     if "average" not in given.model_fields_set:

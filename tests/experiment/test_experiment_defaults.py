@@ -69,6 +69,15 @@ def test_sizes_grow_with_the_corpus() -> None:
     assert batches == sorted(batches) and batches[0] < batches[-1] <= 4096
 
 
+def test_a_long_run_is_shared_by_two_processes_unless_threads_are_counted() -> None:
+    long, preset = corpus(50_000, 12), {"model": {"preset": "transformer"}}
+    assert chosen(long, **preset).training.processes == 2
+    assert chosen(long, **preset, training={"threads": 2}).training.processes == 1
+    assert chosen(long, **preset, training={"processes": 3}).training.processes == 3
+    assert chosen(long, **preset, training={"steps": 50}).training.processes == 1
+    assert chosen(corpus(1000, 2), **preset).training.processes == 1
+
+
 def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:
     assert chosen(corpus(500, 8)).tokenizer.shared is True
     assert chosen(corpus(500, 8, ["夜", "家", "木"])).tokenizer.shared is False
