@@ -18,7 +18,8 @@ from collections.abc import Callable
 from itertools import accumulate
 
 import torch
-from torch import Tensor, nn
+from _plain import plain_model
+from torch import nn
 from torch.nn import functional as F
 
 from regard.config import TrainingConfig, settle
@@ -42,12 +43,12 @@ Step = Callable[[Batch], None]
 def main() -> None:
     options = _options()
     threads = prepare(options.threads)
-    pairs, size = _pairs(options)
+    pairs, size = some_pairs(options)
     batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: options.steps + 1]]
     tokens = sum(batch.token_count for batch in batches[1:])
     print(f"## Training: batches of {BATCH_TOKENS} padded tokens, vocabulary {size:,}\n")
     machine = platform.processor() or platform.machine()
-    print(f"{machine}, {threads} threads, torch {torch.__version__}; sgemm {_sgemm():.0f} GFLOPS; ", end="")
+    print(f"{machine}, {threads} threads, torch {torch.__version__}; sgemm {sgemm():.0f} GFLOPS; ", end="")
     print(f"medians of {options.rounds} interleaved rounds of {options.steps} steps (range)\n")
     print("| model | regard, target tokens/s | plain torch, target tokens/s | ratio |")
     print("|---|---:|---:|---:|")
@@ -81,12 +82,7 @@ def _ours(fields: dict[str, object], size: int) -> Step:
 
 
 def _plain(fields: dict[str, object], size: int) -> Step:
-    width, depth, dropout = int(str(fields["width"])), int(str(fields.get("depth", 1))), float(str(fields["dropout"]))
-    ffn = int(str(fields.get("ffn_width", 4 * width)))
-    if fields["preset"] == "transformer":
-        model: nn.Module = PlainTransformer(size, width, depth, int(str(fields.get("heads", 4))), ffn, dropout)
-    else:
-        model = PlainBahdanau(size, width, dropout)
+    model = plain_model(fields, size)
     adam = torch.optim.Adam(model.parameters(), lr=1e-4)
 
     def step(batch: Batch) -> None:
@@ -100,68 +96,7 @@ def _plain(fields: dict[str, object], size: int) -> Step:
     return step
 
 
-class PlainTransformer(nn.Module):
-    """torch.nn.Transformer with one table for source, target and output."""
-
-    def __init__(self, size: int, width: int, depth: int, heads: int, ffn: int, dropout: float) -> None:
-        super().__init__()
-        self.table, self.width = nn.Embedding(size, width), width
-        self.drop = nn.Dropout(dropout)
-        self.body = nn.Transformer(width, heads, depth, depth, ffn, dropout, batch_first=True, norm_first=True)
-        self.output = nn.Linear(width, size)
-        self.output.weight = self.table.weight
-
-    def embed(self, ids: Tensor) -> Tensor:
-        places = torch.arange(ids.shape[1])[:, None] / 10000 ** (torch.arange(0, self.width, 2) / self.width)
-        waves = torch.stack((places.sin(), places.cos()), dim=-1).flatten(1)
-        return self.drop(self.table(ids) * math.sqrt(self.width) + waves)
-
-    def forward(self, source: Tensor, mask: Tensor, target: Tensor) -> Tensor:
-        causal = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
-        states = self.body(
-            self.embed(source),
-            self.embed(target),
-            tgt_mask=causal,
-            src_key_padding_mask=~mask,
-            memory_key_padding_mask=~mask,
-            tgt_is_causal=True,
-        )
-        return self.output(states)
-
-
-class PlainBahdanau(nn.Module):
-    """nn.LSTM both ways, nn.LSTMCell with additive attention in a loop."""
-
-    def __init__(self, size: int, width: int, dropout: float) -> None:
-        super().__init__()
-        self.source, self.target = nn.Embedding(size, width), nn.Embedding(size, width)
-        self.drop = nn.Dropout(dropout)
-        self.encoder = nn.LSTM(width, width // 2, batch_first=True, bidirectional=True)
-        self.cell = nn.LSTMCell(2 * width, width)
-        self.bridge = nn.Linear(width, 2 * width)
-        self.query, self.key, self.score = (nn.Linear(width, out, bias=False) for out in (width, width, 1))
-        self.readout, self.output = nn.Linear(3 * width, width), nn.Linear(width, size)
-
-    def forward(self, source: Tensor, mask: Tensor, target: Tensor) -> Tensor:
-        lengths = mask.sum(1)
-        packed = nn.utils.rnn.pack_padded_sequence(
-            self.drop(self.source(source)), lengths, batch_first=True, enforce_sorted=False
-        )
-        states, (last, _) = self.encoder(packed)
-        states, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=source.shape[1])
-        states, keys = self.drop(states), self.key(states)
-        hidden, cell = torch.tanh(self.bridge(torch.cat((last[0], last[1]), -1))).chunk(2, -1)
-        outputs = []
-        for embedded in self.drop(self.target(target)).unbind(1):
-            scores = self.score(torch.tanh(keys + self.query(hidden)[:, None])).squeeze(-1)
-            weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
-            context = (weights[:, None] @ states)[:, 0]
-            hidden, cell = self.cell(torch.cat((embedded, context), -1), (hidden, cell))
-            outputs.append(torch.tanh(self.readout(torch.cat((hidden, embedded, context), -1))))
-        return self.output(self.drop(torch.stack(outputs, 1)))
-
-
-def _sgemm() -> float:
+def sgemm() -> float:
     """The best of the machine, in GFLOPS."""
     left, right = torch.randn(2048, 2048), torch.randn(2048, 2048)
     left @ right
@@ -173,7 +108,7 @@ def _sgemm() -> float:
     return 2 * 2048**3 / best / 1e9
 
 
-def _pairs(options: argparse.Namespace) -> tuple[Pairs, int]:
+def some_pairs(options: argparse.Namespace) -> tuple[Pairs, int]:
     if options.source is not None:
         sides = [list(read_lines(path)) for path in (options.source, options.target)]
         tokenizer = Tokenizer.train([*sides[0], *sides[1]], "bpe", WORDS)
