@@ -8,10 +8,10 @@ from _driver import Step, serve, torch_step
 from transformers import MarianConfig, MarianMTModel  # pyrefly: ignore[missing-import]
 
 
-def make(fields: dict[str, Any]) -> Step:
+def marian(fields: dict[str, Any]) -> MarianMTModel:
     width, depth, heads = fields["width"], fields["depth"], fields.get("heads", 4)
     ffn = fields.get("ffn_width", 4 * width)
-    model = MarianMTModel(
+    return MarianMTModel(
         MarianConfig(
             vocab_size=fields["size"],
             d_model=width,
@@ -30,9 +30,13 @@ def make(fields: dict[str, Any]) -> Step:
             eos_token_id=2,
             decoder_start_token_id=1,
             max_position_embeddings=512,
-            use_cache=False,
+            use_cache=True,
         )
     )
+
+
+def make(fields: dict[str, Any]) -> Step:
+    model = marian(fields)
     model.train()
 
     def logits(batch):
