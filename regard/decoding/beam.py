@@ -68,9 +68,9 @@ def beam_steps(
             return
         width_before = logits.shape[0] // len(beams.sentence)
         rows = (staying.unsqueeze(1) * width_before + parent[staying]).flatten()  # (B·W,) in the last step's batch
-        if len(rows) != logits.shape[0] or len(staying) < len(beams.sentence):
-            memory = memory.select(rows)  # else every beam of a sentence has the same memory: nothing to move
-        state = state.select(rows)
+        within = len(rows) == logits.shape[0] and len(staying) == len(beams.sentence)
+        memory = memory if within else memory.select(rows)  # every beam of a sentence has the same: nothing to move
+        state = state.select(rows, within)
         beams = beams.select(staying)
         logits, state = model.step(beams.tokens[:, :, -1].reshape(-1, 1), memory, state)
 

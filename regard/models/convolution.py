@@ -9,12 +9,12 @@ scaling of weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
-from regard.models.seq2seq import Decoder, Encoder, Memory, State, masked_mean
+from regard.models.seq2seq import OF_SOURCE, Decoder, Encoder, Memory, State, masked_mean
 from regard.models.transformer import LayerShape
 from regard.nn.convolution import GatedConvolution
 from regard.nn.embedding import Embedding, Output
@@ -82,8 +82,8 @@ class CausalLayer(nn.Module):
 @dataclass(frozen=True)
 class ConvolutionState(State):
     before: tuple[Tensor, ...]  # each layer's last kernel-1 inputs (B, kernel-1, D)
-    keys: tuple[Tensor, ...]
-    values: tuple[Tensor, ...]
+    keys: tuple[Tensor, ...] = field(metadata=OF_SOURCE)
+    values: tuple[Tensor, ...] = field(metadata=OF_SOURCE)
     steps: int
 
 

@@ -7,13 +7,13 @@ attention c_t = Σ_i softmax_i(score(h_i, s_(t-1))) h_i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from regard.models.seq2seq import Decoder, Encoder, Memory, Reader, State, last_real
+from regard.models.seq2seq import OF_SOURCE, Decoder, Encoder, Memory, Reader, State, last_real
 from regard.nn.attention import Additive, Attention, ScoredAttention
 from regard.nn.attentive import AttentiveWeights, attentive_run
 from regard.nn.dropout import dropout
@@ -86,8 +86,8 @@ class RecurrentEncoder(Encoder):
 @dataclass(frozen=True)
 class RecurrentState(State):
     layers: tuple[CellState, ...]
-    keys: Tensor | None = None
-    values: Tensor | None = None
+    keys: Tensor | None = field(default=None, metadata=OF_SOURCE)
+    values: Tensor | None = field(default=None, metadata=OF_SOURCE)
 
 
 class RecurrentDecoder(Decoder[RecurrentState]):

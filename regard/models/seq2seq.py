@@ -18,15 +18,17 @@ from torch import Tensor, nn
 
 from regard.nn.embedding import Output
 
+OF_SOURCE: dict[str, bool] = {"of_source": True}  # metadata of a field that depends on the source alone
 
-def select_rows(value: object, rows: Tensor) -> object:
+
+def select_rows(value: object, rows: Tensor, within: bool = False) -> object:
     """Rows of everything a record holds: tensors along their first axis, records and tuples piece by piece."""
     if isinstance(value, Tensor):
         return value.index_select(0, rows)
     if isinstance(value, tuple):
-        return tuple(select_rows(piece, rows) for piece in value)
+        return tuple(select_rows(piece, rows, within) for piece in value)
     if isinstance(value, Record):
-        return value.select(rows)
+        return value.select(rows, within)
     return value
 
 
@@ -34,9 +36,17 @@ def select_rows(value: object, rows: Tensor) -> object:
 class Record:
     """A named record of tensors whose first axis is the batch."""
 
-    def select(self, rows: Tensor) -> Self:
-        """The record of these rows, in this order; a row may be taken many times (beams) or never (finished)."""
-        return type(self)(**{field.name: select_rows(getattr(self, field.name), rows) for field in fields(self)})
+    def select(self, rows: Tensor, within: bool = False) -> Self:
+        """The record of these rows, in this order; a row may be taken many times (beams) or never (finished).
+
+        `within`: every row takes the place of one with the same source, so what depends on that alone need not move.
+        """
+        chosen = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            stays = within and "of_source" in field.metadata
+            chosen[field.name] = value if stays else select_rows(value, rows, within)
+        return type(self)(**chosen)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ decoder layer   x = x + MaskedSelfAttention(x);  x = x + CrossAttention(x, memor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from regard.models.seq2seq import Decoder, Encoder, Memory, State, masked_mean
+from regard.models.seq2seq import OF_SOURCE, Decoder, Encoder, Memory, State, masked_mean
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.embedding import Embedding, Output
@@ -104,8 +104,8 @@ class LayerState(State):
 
     keys: Tensor
     values: Tensor
-    memory_keys: Tensor | None = None
-    memory_values: Tensor | None = None
+    memory_keys: Tensor | None = field(default=None, metadata=OF_SOURCE)
+    memory_values: Tensor | None = field(default=None, metadata=OF_SOURCE)
 
 
 class DecoderLayer(nn.Module):
