@@ -42,6 +42,7 @@ CONTESTANTS = (
     Contestant("regard, one process", "_ours.py", processes=1),
     Contestant("torch's own modules", "_plain.py"),
     Contestant("transformers (Marian)", "_marian.py", ("torch", "transformers"), ("transformer",)),
+    Contestant("JoeyNMT", "_joey.py", ("torch", "importlib_metadata", "joeynmt")),
 )
 
 
