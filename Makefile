@@ -39,7 +39,7 @@ format: $(READY) ## put the code in form
 	$(BIN)/ruff check --fix .
 
 bench: $(READY) ## measure: one Markdown table each
-	@for script in benchmarks/[!_]*.py; do $(BIN)/python $$script; done
+	@for script in benchmarks/[!_]*.py; do $(BIN)/python $$script || exit 1; done
 
 docs: $(READY) ## the documentation as a website in site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'

@@ -14,8 +14,9 @@ from regard.data import Pairs, make_batch
 from regard.data.batches import Ragged
 from regard.models.build import build_model
 from regard.runtime import prepare
-from regard.training.crew import Crew, Part, part_plan
+from regard.training.crew import Crew
 from regard.training.loop import update
+from regard.training.parts import Part, part_plan
 from regard.training.state import new_state
 
 

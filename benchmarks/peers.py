@@ -119,13 +119,15 @@ def _python(one: Contestant, folder: Path) -> Path | None:
         return Path(sys.executable)
     place = folder / one.packages[-1]
     python = place / "bin" / "python"
-    if not python.exists():
+    ready = place / ".ready"
+    if not ready.exists():
         print(f"installing {one.name} into {place}", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
         install = [str(python), "-m", "pip", "install", "-q", "-c", str(CONSTRAINTS), *one.packages]
         if subprocess.run(install, check=False).returncode:
             print(f"{one.name} cannot be installed here and is left out", file=sys.stderr)
             return None
+        ready.touch()
     return python
 
 

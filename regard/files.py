@@ -40,7 +40,7 @@ def check_writable(path: Path) -> None:
         raise UserError(f"{path}: there is no folder {folder}; make it, or choose another --out")
     if path.is_dir():
         raise UserError(f"{path}: a folder has this name; choose another --out")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise UserError(f"{path}: writing is not allowed there; choose another --out")
 
 

@@ -7,6 +7,8 @@ import hashlib
 import platform
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -47,6 +49,20 @@ def seed_step(seed: int, step: int, rank: int = 0) -> None:
     name = f"{seed}/{step}/{rank}" if rank else f"{seed}/{step}"
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     torch.manual_seed(int.from_bytes(digest, "little") >> 1)
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes that begin meanwhile hear neither Ctrl-C nor a polite kill: both are for the one that began them."""
+    if threading.current_thread() is not threading.main_thread():  # signals are handled elsewhere
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Interrupt:

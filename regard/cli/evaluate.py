@@ -69,6 +69,8 @@ def evaluate(
     model = load(run, threads, engine=engine)
     examples = _examples(model, source, reference, split)
     if alignments is not None:
+        if tokenize is not None or engine != "torch":
+            raise UserError("--alignments looks at attention: no BLEU and no other engine; leave both out")
         return _align(model, examples, alignments, json)
     report = _measure(model, examples, search, tokenize)
     if baselines:
@@ -81,12 +83,12 @@ def _measure(model: Pipeline, examples: list[Example], given: SearchConfig, toke
     from regard.pipeline.writers import SourceWriter
 
     search = chosen_search(model, given)
+    if tokenize is not None and not isinstance(model, SourceWriter):
+        raise UserError(f"--tokenize {tokenize}: this run is for {model.run.task}, which BLEU does not measure")
     with progress_bar("evaluating", len(examples)) as progress:
-        if tokenize is None:
-            return model.evaluate(examples, search, progress)
-        if not isinstance(model, SourceWriter):
-            raise UserError(f"--tokenize {tokenize}: this run is for {model.run.task}, which BLEU does not measure")
-        return model.evaluate(examples, search, progress, tokenize)
+        if isinstance(model, SourceWriter):
+            return model.evaluate(examples, search, progress, tokenize)
+        return model.evaluate(examples, search, progress)
 
 
 def _examples(model: Pipeline, source: Path | None, reference: Path | None, split: Literal["test", "dev"]):

@@ -97,7 +97,7 @@ def _check(model: Pipeline, attention: str | None, all: bool, out: Path | None) 
     from regard.analysis.ablation import attention_heads
     from regard.pipeline import Captioner
 
-    if all and isinstance(model, Captioner):
+    if all and isinstance(model, Captioner) and (out is None or out.suffix != ".html"):
         raise UserError("--all: of a picture one attention is drawn; choose it, or give --out x.html, which has all")
     if attention is None and not attention_heads(model.model):
         raise UserError("this model has no attention to look at; `regard probe` reads its hidden states")

@@ -51,6 +51,8 @@ def stream_lines(plain: BufferedReader, path: str) -> Iterator[str]:
         ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"{path}: damaged gzip file after line {number}: {error}") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot read it: {error.strerror or error}") from None
 
 
 def read_parallel(source: str | Path, target: str | Path) -> Reading:

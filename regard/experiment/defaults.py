@@ -141,8 +141,8 @@ def _training(
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     smoothing = 0.1 if metric in ("bleu", "chrf") else 0.0
     each = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
-    # whoever counts threads counts cores
-    shared = each >= HEAVY_SECONDS and known * each >= LONG_SECONDS and given.threads is None
+    long = min(known * each, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
+    shared = long and each >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
     choices = {
         "steps": steps,
         "batch_tokens": batch_tokens,

@@ -60,6 +60,11 @@ def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer | Pict
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
+    if (config.training.processes or 1) > len(train):
+        raise UserError(
+            f"training.processes = {config.training.processes}, but there are {len(train)} training pairs; "
+            "set as many or fewer"
+        )
     return Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
 
 

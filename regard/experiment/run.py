@@ -28,6 +28,7 @@ from regard.checkpoint import (
     write_tensors,
 )
 from regard.config import RunConfig, read_recipe, settle
+from regard.config.tree import Section
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.data.pictures import Pictures
 from regard.errors import UserError
@@ -39,9 +40,10 @@ from regard.files import write_text
 from regard.runtime import Interrupt, prepare
 from regard.training import loop
 from regard.training.choice import Choice, choose
-from regard.training.crew import Crew, part_plan
+from regard.training.crew import others
 from regard.training.curve import curve_svg
 from regard.training.estimate import estimate
+from regard.training.parts import part_plan
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
 from regard.training.state import State, new_state, restore
 
@@ -135,7 +137,7 @@ def continued(given: RunConfig, stored: RunConfig) -> RunConfig:
     for section in RunConfig.model_fields:
         new, old = getattr(given, section), getattr(stored, section)
         values = {key: getattr(new, key) for key in sorted(new.model_fields_set)}
-        changes = {key: value for key, value in values.items() if value is not None and value != getattr(old, key)}
+        changes = {key: value for key, value in values.items() if value is not None and value != _began(old, key)}
         free = {"training": EXTENDABLE, "data": PLACES, "search": set(changes)}.get(section, set())
         for key in sorted(changes.keys() - free):
             raise UserError(
@@ -144,6 +146,11 @@ def continued(given: RunConfig, stored: RunConfig) -> RunConfig:
             )
         sections[section] = old.model_copy(update=changes)
     return RunConfig(**sections)
+
+
+def _began(section: Section, key: str) -> Any:
+    """A setting of a stored run; one that is older than training.processes had one."""
+    return 1 if key == "processes" and getattr(section, key) is None else getattr(section, key)
 
 
 def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
@@ -225,8 +232,7 @@ def _follow(material: Material, state: State, metrics: Metrics, line: ProgressLi
     """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
     saved = time.monotonic()
     training = material.config.training
-    several = Crew(state.model, material.train, training) if (training.processes or 1) > 1 else nullcontext()
-    with line, Interrupt() as interrupt, several as crew:
+    with line, Interrupt() as interrupt, others(state.model, material.train, training) or nullcontext() as crew:
         for report in loop.train(state, material.train, training, look, crew):
             metrics.add(report)
             line.show(report)

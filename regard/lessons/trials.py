@@ -22,6 +22,7 @@ from regard.data.files import write_pairs
 from regard.data.records import Example
 from regard.experiment import run_experiment
 from regard.pipeline import Pipeline, load
+from regard.runtime import deaf_children
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -76,7 +77,7 @@ class Trials:
 
     def _start(self, function: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
         """Hand all jobs over; processes begin here, as far as they are needed and not there yet."""
-        with _deaf_children():
+        with deaf_children():
             if self._pool is None:
                 self._folder = tempfile.mkdtemp(prefix="regard-lessons-")
                 spawn = multiprocessing.get_context("spawn")  # a fork would share torch's threads
@@ -85,19 +86,6 @@ class Trials:
             answers = self._pool.map(_with_one_thread, [function] * len(jobs), jobs)
             self._processes |= set(multiprocessing.active_children()) - others
         return answers
-
-
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Processes that begin meanwhile never hear Ctrl-C: it is for the one that began them, which then ends them."""
-    if threading.current_thread() is not threading.main_thread():  # signals are handled elsewhere
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _end(number: int, frame: object) -> None:

@@ -1,94 +1,93 @@
 """Data-parallel training: several processes share every update, each with few threads that seldom wait for another.
 
-Every process computes the gradient of its own part of the batch, and the parts are of like length. Weights and
-gradients lie in memory that all of them see. The first process, the one that trains, adds up the gradients in a fixed
-order and makes the step; the others only ever wait for their next part, and end when nobody can ask them any more.
+Weights and gradients lie in one file that all of them map into memory. The first process, the one that trains, adds up
+the gradients and makes the step; the others only ever wait for their next part, and end when nobody asks any more.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import shutil
-import signal
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from types import TracebackType
+from pathlib import Path
+from types import ModuleType, TracebackType
 from typing import Self
 
-import numpy as np
 import torch
-from torch import Tensor
-from torch.multiprocessing import get_context
+from torch import Tensor, nn
 
 from regard.config import TrainingConfig
-from regard.data.batches import Batch, Pairs, make_batch, plan
+from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.models.seq2seq import Model
-from regard.runtime import prepare, seed_step
-from regard.training.loss import Loss, output_loss
+from regard.runtime import deaf_children, prepare
+from regard.training.parts import Others, Part, Rank, Sum, Turns, threads_each, trained
 
-SHARED_MEMORY = "/dev/shm"
+SHARED_MEMORY = Path("/dev/shm")  # never written to a disk; elsewhere, or where it is too small, a file is mapped
 SECONDS_TO_END = 5.0
 
 
-@dataclass(frozen=True)
-class Part:
-    """Which batch of which pass: all else follows from the settings."""
+def others(model: Model, pairs: Pairs, training: TrainingConfig) -> Others | None:
+    """Who computes the other parts of an update; None where it has one part."""
+    if (training.processes or 1) == 1:
+        return None
+    alone = training.threads is None and torch.get_num_threads() == 1  # one core, or told to keep to one
+    if alone or multiprocessing.current_process().daemon:
+        return Turns(model, pairs, training)
+    return Crew(model, pairs, training)
 
-    epoch: int
-    index: int
-    step: int
+
+@dataclass(frozen=True)
+class Task:
+    """What a helper gets to know before its first part."""
+
+    model: Model
+    pairs: Pairs
+    training: TrainingConfig
+    rank: int
+    threads: int
+    board: str  # the file that holds weights and gradients
 
 
 @dataclass(frozen=True)
 class Helper:
     process: BaseProcess
     connection: Connection
-    gradients: list[Tensor]
+    gradients: Sequence[Tensor]
 
 
-def part_plan(pairs: Pairs, training: TrainingConfig, epoch: int, rank: int = 0) -> list[np.ndarray]:
-    """The rows of each batch of one process in a pass; together they are within the budget of an update."""
-    assert training.batch_tokens is not None, "complete the configuration first"
-    processes = training.processes or 1
-    return plan(pairs, max(training.batch_tokens // processes, 1), training.seed, epoch, rank, processes)
+class Board:
+    """A row of numbers for the weights and one for the gradients of each helper, in a file that is mapped."""
+
+    def __init__(self, path: str, parameters: Sequence[Tensor], ranks: int) -> None:
+        self._shapes = [one.shape for one in parameters]
+        self._row = sum(one.numel() for one in parameters)
+        self._whole = torch.from_file(path, shared=True, size=self._row * ranks)
+
+    def row(self, rank: int) -> list[Tensor]:
+        """0: the weights; others: the gradients of that rank."""
+        pieces = self._whole[rank * self._row : (rank + 1) * self._row].split([one.numel() for one in self._shapes])
+        return [piece.view(shape) for piece, shape in zip(pieces, self._shapes, strict=True)]
 
 
-def backward(model: Model, batch: Batch, smoothing: float, summed: bool = False) -> Loss:
-    """Add the gradient of the batch's mean loss to the parameters'; `summed`: of the sum over its tokens."""
-    features = model.features(batch.source, batch.source_mask, batch.target_in)
-    last = model.output_layer
-    loss = output_loss(features, last.weight, last.bias, batch.target_out, batch.target_mask, smoothing)
-    (loss.smoothed * batch.token_count if summed else loss.smoothed).backward()
-    return loss
-
-
-class Crew:
-    """The other processes, from the first part to the end of training."""
-
-    def __init__(self, model: Model, pairs: Pairs, training: TrainingConfig) -> None:
-        self._parameters = [one for one in model.parameters() if one.requires_grad]
-        self._helpers: list[Helper] = []
-        self._model, self._pairs, self._training = model, pairs, training
-        self._processes = training.processes or 1
-        self._all_threads = torch.get_num_threads()
+class Crew(Others):
+    """The other ranks as processes, from the first part to the end of training."""
 
     def __enter__(self) -> Self:
-        _check_room(self._parameters, self._processes)
-        self._model.share_memory()
-        threads = self._training.threads or max(self._all_threads // self._processes, 1)
-        torch.set_num_threads(threads)
-        context = get_context("spawn")
-        for rank in range(1, self._processes):
-            gradients = [torch.zeros_like(one).share_memory_() for one in self._parameters]
-            ours, theirs = context.Pipe()
-            arguments = (self._model, gradients, self._pairs, self._training, threads, rank, theirs)
-            process = context.Process(target=_help, args=arguments, daemon=True)
-            process.start()
-            theirs.close()
-            self._helpers.append(Helper(process, ours, gradients))
+        self._all_threads, self._threads = torch.get_num_threads(), threads_each(self._training)
+        self._helpers: list[Helper] = []
+        self._folder = tempfile.mkdtemp(prefix="regard-", dir=_roomy(self._parameters, len(self._ranks) + 1))
+        try:
+            self._gather()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
@@ -100,28 +99,66 @@ class Crew:
         for helper in self._helpers:
             helper.process.join(SECONDS_TO_END)
             if helper.process.is_alive():
-                helper.process.terminate()
+                helper.process.kill()
+        for parameter in self._parameters:
+            parameter.data = parameter.data.clone()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def begin(self, part: Part) -> None:
-        """The others start on their parts of an update."""
+        torch.set_num_threads(self._threads)
         for helper in self._helpers:
             with _asking(helper):
                 helper.connection.send(part)
 
-    def join(self, loss: Loss, tokens: int) -> tuple[Loss, int]:
-        """All gradients, this process' summed one among them, as that of the mean over all tokens; loss and tokens."""
-        whole, smoothed, nll = tokens, loss.smoothed.detach() * tokens, loss.nll * tokens
+    def results(self) -> Sequence[tuple[Sum, Sequence[Tensor | None]]]:
+        found = []
         for helper in self._helpers:
             with _asking(helper):
-                count, its_smoothed, its_nll = helper.connection.recv()
-            whole, smoothed, nll = whole + count, smoothed + its_smoothed * count, nll + its_nll * count
-            for parameter, gradient in zip(self._parameters, helper.gradients, strict=True):
-                if parameter.grad is not None:
-                    parameter.grad += gradient
-        for parameter in self._parameters:
-            if parameter.grad is not None:
-                parameter.grad /= whole
-        return Loss(smoothed / whole, nll / whole), whole
+                found.append((helper.connection.recv(), helper.gradients))
+        return found
+
+    def rest(self) -> None:
+        torch.set_num_threads(self._all_threads)
+
+    def _gather(self) -> None:
+        """Weights onto the board, and the helpers to work: first all are started, then all are told."""
+        path = str(Path(self._folder) / "board")
+        board = Board(path, self._parameters, len(self._ranks) + 1)
+        tasks = [Task(self._model, self._pairs, self._training, rank, self._threads, path) for rank in self._ranks]
+        for rank in self._ranks:
+            self._helpers.append(Helper(*_start(), board.row(rank)))
+        for helper, task in zip(self._helpers, tasks, strict=True):
+            with _asking(helper):
+                helper.connection.send(task)
+        _move(self._parameters, board.row(0))
+
+
+def _move(parameters: Sequence[nn.Parameter], places: Sequence[Tensor]) -> None:
+    for parameter, place in zip(parameters, places, strict=True):
+        place.copy_(parameter.data)
+        parameter.data = place
+
+
+def _start() -> tuple[BaseProcess, Connection]:
+    """A process that has not been told anything: its arguments are few, for it may die before it reads them."""
+    context = multiprocessing.get_context("spawn")  # a fork would share torch's threads
+    ours, theirs = context.Pipe()
+    with deaf_children(), _no_main_module():
+        process = context.Process(target=_help, args=(theirs,), daemon=True)
+        process.start()
+    theirs.close()
+    return process, ours
+
+
+@contextmanager
+def _no_main_module() -> Iterator[None]:
+    """A new process would run the user's script again, unless it is guarded; helpers need nothing of it."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
 
 
 @contextmanager
@@ -137,47 +174,31 @@ def _asking(helper: Helper) -> Iterator[None]:
         ) from None
 
 
-def _check_room(parameters: Sequence[Tensor], processes: int) -> None:
-    """Weights and gradients lie in shared memory, which a container may have little of; going over it would kill us."""
-    needed = processes * sum(one.numel() * one.element_size() for one in parameters)
+def _roomy(parameters: Sequence[Tensor], rows: int) -> Path | None:
+    """Shared memory where there is enough (a container may have little, and to go over it kills), else any folder."""
+    needed = rows * sum(one.numel() * one.element_size() for one in parameters)
     try:
-        free = shutil.disk_usage(SHARED_MEMORY).free
-    except OSError:  # another system, which keeps it elsewhere
-        return
-    if needed > 0.9 * free:
-        raise UserError(
-            f"training.processes = {processes}: {needed >> 20:,} MiB of shared memory are needed, {free >> 20:,} MiB "
-            f"are free in {SHARED_MEMORY}; make it larger (docker run --shm-size), or set --training.processes 1"
-        )
+        return SHARED_MEMORY if shutil.disk_usage(SHARED_MEMORY).free > 1.1 * needed else None
+    except OSError:  # another system, which has none
+        return None
 
 
-def _help(
-    model: Model,
-    gradients: list[Tensor],
-    pairs: Pairs,
-    training: TrainingConfig,
-    threads: int,
-    rank: int,
-    connection: Connection,
-) -> None:
-    """A helper's life."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one decides
-    prepare(threads)
-    model.train()
-    parameters = [one for one in model.parameters() if one.requires_grad]
-    for parameter, gradient in zip(parameters, gradients, strict=True):
-        parameter.grad = gradient
-    planned, batches = -1, []
-    while True:
-        try:
+def _help(connection: Connection) -> None:
+    """A helper's life. Ctrl-C reaches all processes, but the first one decides: helpers began deaf to it."""
+    try:
+        task: Task = connection.recv()
+        prepare(task.threads)
+        task.model.train()
+        parameters = trained(task.model)
+        board = Board(task.board, parameters, (task.training.processes or 1))
+        for parameter, place, gradient in zip(parameters, board.row(0), board.row(task.rank), strict=True):
+            parameter.data, parameter.grad = place, gradient
+        rank = Rank(task.model, task.pairs, task.training, task.rank)
+        while True:
             part = connection.recv()
-        except (EOFError, OSError):
-            return
-        if part.epoch != planned:
-            planned, batches = part.epoch, part_plan(pairs, training, part.epoch, rank)
-        batch = make_batch(pairs, batches[part.index])
-        seed_step(training.seed, part.step, rank)
-        for gradient in gradients:
-            gradient.zero_()
-        loss = backward(model, batch, training.label_smoothing or 0.0, summed=True)
-        connection.send((batch.token_count, float(loss.smoothed.detach()), float(loss.nll)))
+            for parameter in parameters:
+                assert parameter.grad is not None
+                parameter.grad.zero_()
+            connection.send(rank.compute(part))
+    except (EOFError, OSError):  # nobody can ask any more
+        return

@@ -7,11 +7,12 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from regard.config import TrainingConfig
 from regard.data.batches import Pairs, make_batch
 from regard.runtime import seed_step
-from regard.training.crew import backward, part_plan
+from regard.training.parts import backward, part_plan, threads_each
 from regard.training.report import clock
 from regard.training.state import State
 
@@ -49,6 +50,8 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
         return None
     batches = [make_batch(pairs, rows) for rows in _chosen(pairs, training)]
     state.model.train()
+    all_threads = torch.get_num_threads()
+    torch.set_num_threads(threads_each(training))
     seconds = []
     for batch in batches:
         seed_step(training.seed, 0)
@@ -56,6 +59,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
         backward(state.model, batch, training.label_smoothing or 0.0)
         seconds.append(time.perf_counter() - began)
         state.optimizer.zero_grad()
+    torch.set_num_threads(all_threads)
     weights = sum(one.numel() * one.element_size() for one in state.model.parameters())
     copies = 2 + 1 + training.average  # Adam's moments, the best, and those to average
     peak = _peak()

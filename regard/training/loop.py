@@ -14,8 +14,8 @@ from regard.config import TrainingConfig
 from regard.data.batches import Batch, Pairs, make_batch
 from regard.errors import UserError
 from regard.runtime import seed_step
-from regard.training.crew import Crew, Part, backward, part_plan
 from regard.training.loss import Loss
+from regard.training.parts import Others, Part, backward, part_plan
 from regard.training.report import Report
 from regard.training.schedule import rate
 from regard.training.state import State
@@ -24,11 +24,12 @@ Look = Callable[[], dict[str, float]]  # a look at the development set: results 
 
 
 def train(
-    state: State, pairs: Pairs, training: TrainingConfig, look: Look, crew: Crew | None = None
+    state: State, pairs: Pairs, training: TrainingConfig, look: Look, others: Others | None = None
 ) -> Iterator[Report]:
     """Train until a limit is reached. Between two reports the state is whole: it can be saved, and resumed exactly."""
     progress = state.progress
     assert training.evaluate_every is not None, "complete the configuration first"
+    assert (others is None) == ((training.processes or 1) == 1), "every part of an update needs somebody"
     total = total_steps(pairs, training)
     began = time.monotonic() - progress.seconds
     for epoch, index, rows, batches in epochs(pairs, training, progress.epoch, progress.index):
@@ -37,11 +38,11 @@ def train(
             return
         step = progress.step + 1
         now = rate(step, training, total)
-        if crew is not None:
-            crew.begin(Part(epoch, index, step))
+        if others is not None:
+            others.begin(Part(epoch, index, step))
         batch = make_batch(pairs, rows)
         seed_step(training.seed, step)
-        loss, norm, tokens = update(state, batch, now, training, crew)
+        loss, norm, tokens = update(state, batch, now, training, others)
 
         progress.step = step
         progress.epoch, progress.index = (epoch, index + 1) if index + 1 < batches else (epoch + 1, 0)
@@ -50,6 +51,8 @@ def train(
         passes = epoch + (index + 1) / batches
         dev, improved = None, False
         if step % training.evaluate_every == 0 or limit_reached(state, training, passes):
+            if others is not None:
+                others.rest()
             dev = look()
             improved = judge(state, dev, training)
             progress.seconds = time.monotonic() - began
@@ -57,14 +60,14 @@ def train(
 
 
 def update(
-    state: State, batch: Batch, now: float, training: TrainingConfig, crew: Crew | None = None
+    state: State, batch: Batch, now: float, training: TrainingConfig, others: Others | None = None
 ) -> tuple[Loss, float, int]:
     """One step of Adam at rate `now`: forward, loss, backward, clip, step. Loss, gradient's norm, tokens."""
     state.model.train()
     state.optimizer.zero_grad()
-    loss, tokens = backward(state.model, batch, training.label_smoothing or 0.0, crew is not None), batch.token_count
-    if crew is not None:
-        loss, tokens = crew.join(loss, tokens)
+    loss, tokens = backward(state.model, batch, training.label_smoothing or 0.0, others is not None), batch.token_count
+    if others is not None:
+        loss, tokens = others.join(loss, tokens)
     norm = float(nn.utils.clip_grad_norm_(state.model.parameters(), training.clip))
     if not math.isfinite(norm):
         raise UserError(

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,8 +26,9 @@ from regard.errors import UserError
 from regard.models.build import build_model
 from regard.runtime import prepare
 from regard.training import crew as crews
-from regard.training.crew import Crew, Part, backward, part_plan
+from regard.training.crew import Crew, others
 from regard.training.loop import train, update
+from regard.training.parts import Others, Part, Turns, backward, part_plan
 from regard.training.state import State, new_state, restore
 
 EXAMPLES = [Example(text, text[::-1]) for text in (f"{i * 7919 % 1000}" * (1 + i % 3) for i in range(60))]
@@ -51,11 +58,12 @@ def test_parts_are_the_epoch_and_of_like_length() -> None:
         assert sum(make_batch(PAIRS, rows).source.numel() for rows in (one, other)) <= 200
 
 
-def test_two_processes_make_the_step_of_one() -> None:
+@pytest.mark.parametrize("kind", [Crew, Turns])
+def test_two_parts_make_the_step_of_one(kind: type[Others]) -> None:
     """Without dropout: the gradient of the mean over both parts' tokens, though their token counts differ."""
     training = settings()
     together, alone = fresh(training, 0.0), fresh(training, 0.0)
-    with Crew(together.model, PAIRS, training) as crew:
+    with kind(together.model, PAIRS, training) as crew:
         for index, step in ((0, 1), (2, 2)):
             rows = [part_plan(PAIRS, training, 0, rank)[index] for rank in range(2)]
             crew.begin(Part(0, index, step))
@@ -71,22 +79,29 @@ def test_two_processes_make_the_step_of_one() -> None:
                 torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
 
 
-def test_resumed_equals_never_interrupted_with_two_processes(tmp_path: Path) -> None:
-    """And so the same seed gives the same weights, with dropout that differs from process to process."""
-    training, kept = settings(), {}
-    for stop in (None, 2):
+def trained_by(kind: type[Others], training: TrainingConfig, stops: list[int], folder: Path) -> dict[str, torch.Tensor]:
+    """The weights after six steps, with a new process and a new state after each stop."""
+    state = fresh(training, 0.3)
+    for until in [*stops, 6]:
+        with kind(state.model, PAIRS, training) as crew:
+            for report in train(state, PAIRS, training, lambda: {"loss": 1.0}, crew):
+                if report.step == until:
+                    break
+        write_tensors(folder / "state", state.tensors(), asdict(state.progress))
         state = fresh(training, 0.3)
-        for until in [6] if stop is None else [stop, 6]:
-            with Crew(state.model, PAIRS, training) as crew:
-                for report in train(state, PAIRS, training, lambda: {"loss": 1.0}, crew):
-                    if report.step == until:
-                        break
-            write_tensors(tmp_path / "state", state.tensors(), asdict(state.progress))
-            state = fresh(training, 0.3)
-            restore(state, *read_tensors(tmp_path / "state"), where="state")
-        kept[stop] = weights_of(state.model)
-        assert state.progress.step == 6
-    assert all(torch.equal(kept[None][name], kept[2][name]) for name in kept[2])
+        restore(state, *read_tensors(folder / "state"), where="state")
+    assert state.progress.step == 6
+    return weights_of(state.model)
+
+
+def test_resumed_or_in_turns_the_weights_are_the_same_to_the_bit(tmp_path: Path) -> None:
+    """Three ranks, each with dropout of its own: in processes, stopped and resumed, and all in one process."""
+    training = settings(processes=3)
+    whole = trained_by(Crew, training, [], tmp_path)
+    for other in (trained_by(Crew, training, [2, 3], tmp_path), trained_by(Turns, training, [], tmp_path)):
+        assert all(torch.equal(whole[name], other[name]) for name in whole)
+    two = trained_by(Turns, settings(processes=2), [], tmp_path)
+    assert not all(torch.equal(whole[name], two[name]) for name in whole)
 
 
 def test_a_process_that_is_lost_is_one_clear_line() -> None:
@@ -99,9 +114,65 @@ def test_a_process_that_is_lost_is_one_clear_line() -> None:
             crew.join(backward(state.model, batch, 0.0, summed=True), batch.token_count)
 
 
-def test_too_little_shared_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_at_once_does_not_hang_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it is to be sent more than a pipe holds."""
+    monkeypatch.setattr(crews, "_help", sys.exit)  # by its name another function: the new process fails to be told
     training = settings()
-    usage = type("Usage", (), {"free": 1000})
+    model = fresh(training, 0.0).model
+    model.ballast = torch.nn.Parameter(torch.zeros(300_000))  # pyrefly: ignore[missing-attribute]
+    with pytest.raises(UserError, match="ended unasked"), Crew(model, PAIRS, training) as crew:
+        crew.begin(Part(0, 0, 1))
+        crew.results()
+    assert not multiprocessing.active_children()
+
+
+def test_little_shared_memory_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = [torch.zeros(1000)]
+    usage = type("Usage", (), {"free": 9000})
     monkeypatch.setattr(crews.shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(UserError, match=r"--training\.processes 1"), Crew(fresh(training, 0.0).model, PAIRS, training):
-        pass
+    assert crews._roomy(parameters, 2) == crews.SHARED_MEMORY and crews._roomy(parameters, 3) is None
+
+
+def test_who_computes_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fresh(settings(), 0.0).model
+    assert others(model, PAIRS, settings(processes=1)) is None
+    assert type(others(model, PAIRS, settings())) is Turns, "one thread: prepare(1) is what one core is"
+    assert type(others(model, PAIRS, settings(threads=1))) is Crew
+    monkeypatch.setattr(multiprocessing.current_process(), "_config", {"daemon": True})
+    assert type(others(model, PAIRS, settings(threads=1))) is Turns
+
+
+SCRIPT = """
+import regard
+settings = {"data": {"corpus": "reverse", "lengths": "1-9"}, "model": {"preset": "PRESET", "width": 16}}
+settings["training"] = {"steps": STEPS, "processes": 2, "threads": 1, "evaluate_every": 1000000}
+print("once", flush=True)
+print(regard.train(settings, "run", progress=False).status)
+"""
+
+
+def script(folder: Path, preset: str, steps: int) -> subprocess.Popen[str]:
+    (folder / "script.py").write_text(SCRIPT.replace("PRESET", preset).replace("STEPS", str(steps)))
+    command = [sys.executable, "script.py"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+
+
+@pytest.mark.parametrize("preset", ["lstm-additive", "transformer-language"])
+def test_a_script_without_a_guard_is_run_once(preset: str, tmp_path: Path) -> None:
+    out, err = script(tmp_path, preset, 3).communicate(timeout=120)
+    assert out.split() == ["once", "finished"] and "Traceback" not in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_all_processes_saves_and_stops(number: signal.Signals, tmp_path: Path) -> None:
+    running = script(tmp_path, "transformer", 10**6)
+    state = tmp_path / "run" / "training.safetensors"
+    for _ in range(600):
+        if state.exists():
+            break
+        time.sleep(0.1)
+    time.sleep(4)  # into the training, or into the start of its processes: both must end well
+    os.killpg(running.pid, number)
+    out, err = running.communicate(timeout=60)
+    assert out.split() == ["once", "interrupted"] and "Traceback" not in err

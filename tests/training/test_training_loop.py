@@ -20,8 +20,8 @@ from regard.evaluation.evaluate import teacher_forced
 from regard.models.build import build_model
 from regard.runtime import prepare
 from regard.training.choice import choose
-from regard.training.crew import part_plan
 from regard.training.loop import judge, total_steps, train
+from regard.training.parts import part_plan
 from regard.training.report import Report
 from regard.training.state import State, new_state, restore
 
