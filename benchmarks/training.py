@@ -108,17 +108,20 @@ def sgemm() -> float:
     return 2 * 2048**3 / best / 1e9
 
 
-def some_pairs(options: argparse.Namespace) -> tuple[Pairs, int]:
+def some_texts(options: argparse.Namespace) -> list[list[str]]:
+    """Sources and targets: of the files, or drawn."""
     if options.source is not None:
-        sides = [list(read_lines(path)) for path in (options.source, options.target)]
-        tokenizer = Tokenizer.train([*sides[0], *sides[1]], "bpe", WORDS)
-    else:
-        draw = random.Random(1)
-        cumulative = list(accumulate(1 / rank for rank in range(1, WORDS)))
-        words = [f"w{rank}" for rank in range(1, WORDS)]
-        lengths = [max(4, round(draw.gauss(13, 4))) for _ in range(SENTENCES)]
-        sides = [[" ".join(draw.choices(words, cum_weights=cumulative, k=one)) for one in lengths] for _ in range(2)]
-        tokenizer = Tokenizer.train([*sides[0], *sides[1]], "word", WORDS)
+        return [list(read_lines(path)) for path in (options.source, options.target)]
+    draw = random.Random(1)
+    cumulative = list(accumulate(1 / rank for rank in range(1, WORDS)))
+    words = [f"w{rank}" for rank in range(1, WORDS)]
+    lengths = [max(4, round(draw.gauss(13, 4))) for _ in range(SENTENCES)]
+    return [[" ".join(draw.choices(words, cum_weights=cumulative, k=one)) for one in lengths] for _ in range(2)]
+
+
+def some_pairs(options: argparse.Namespace) -> tuple[Pairs, int]:
+    sides = some_texts(options)
+    tokenizer = Tokenizer.train([*sides[0], *sides[1]], "word" if options.source is None else "bpe", WORDS)
     examples = [Example(source, target) for source, target in zip(*sides, strict=True)]
     return encode_pairs(examples, tokenizer, tokenizer)[0], tokenizer.size
 
