@@ -75,7 +75,8 @@ def _train(contest: Contest, entry: Entry) -> None:
         words += ["--resume"]
     else:
         seed = ("--training.seed", str(entry.seed))
-        words += [contest.recipe, "--model.preset", entry.preset, *seed, *contest.settings]
+        alike = () if "--training.processes" in contest.settings else ("--training.processes", "1")  # for their memory
+        words += [contest.recipe, "--model.preset", entry.preset, *seed, *alike, *contest.settings]
     with subprocess.Popen([*words, "--out", str(entry.path)]) as process:
         status, usage = _wait(process)
     if status == 130:
