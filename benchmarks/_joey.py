@@ -27,6 +27,8 @@ def make(fields: dict[str, Any]) -> Step:
     adam = torch.optim.Adam(model.parameters(), lr=1e-4)
 
     def step(batch: Batch) -> int:
+        order = batch["source_mask"].sum(1).argsort(descending=True)  # its recurrent encoder wants them so
+        batch = {kind: values[order] for kind, values in batch.items()}
         source, given, wanted = (_swapped(batch[kind]) for kind in ("source", "target_in", "target_out"))
         loss, _, _, _ = model(
             return_type="loss",

@@ -1,6 +1,6 @@
 """Training speed beside the peers, each in an environment of its own, in turn in one run: one Markdown table a model.
 
-python benchmarks/peers.py [--rounds 4] [--steps 3] [--folder ~/.cache/regard/peers] [--source F --target F]
+python benchmarks/peers.py [--rounds 4] [--steps 3] [--model LSTM] [--folder DIR] [--source F --target F]
 
 Environments are made and filled by pip the first time; what cannot be installed is named and left out.
 """
@@ -62,6 +62,8 @@ def main() -> None:
         data = Path(folder) / "batches.npz"
         _store(pairs, data, options.steps + 1)
         for name, fields in MODELS.items():
+            if options.model not in name:
+                continue
             entered = [
                 (one, pythons[one.name]) for one in CONTESTANTS if fields["preset"] in one.models and pythons[one.name]
             ]
@@ -136,6 +138,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--folder", default="~/.cache/regard/peers")
+    parser.add_argument("--model", default="", help="only models with this in their name")
     parser.add_argument("--source", default=None)
     parser.add_argument("--target", default=None)
     return parser.parse_args()
