@@ -33,7 +33,7 @@ class Estimate:
         return None if self.steps is None else self.steps * self.step_seconds
 
     def text(self, minutes: float | None) -> str:
-        """'estimate: 3,000 steps in 41:20, 0.42 s each; 0.9 GiB of memory'."""
+        """For people, in a line; `minutes`: where the clock ends training, if it does."""
         each = f"{self.step_seconds:.2g} s a step"
         if self.seconds is not None and (minutes is None or self.seconds < 60 * minutes):
             each = f"{self.steps:,} steps in about {clock(self.seconds)}, {each}"
