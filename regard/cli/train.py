@@ -11,8 +11,6 @@ from cyclopts import Parameter
 from regard.config import RunConfig, read_recipe, settle
 from regard.errors import UserError
 
-PLACES = [f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")]
-
 
 def train(
     recipe: str | None = None,
@@ -69,6 +67,7 @@ def _taught(teacher: Path, config: RunConfig, path: Path, resume: bool) -> RunCo
     from regard.checkpoint import is_run
     from regard.cli.progress import progress_bar
     from regard.data.corpus import load_corpus
+    from regard.experiment.run import FILES
     from regard.pipeline import load
     from regard.pipeline.distillation import distil
 
@@ -78,5 +77,5 @@ def _taught(teacher: Path, config: RunConfig, path: Path, resume: bool) -> RunCo
     with progress_bar("the teacher translates", len(load_corpus(config.data).train)) as progress:
         left_out = distil(load(teacher, engine="auto"), config.data, folder, progress)
     print(f"the teacher's outputs: {folder}; left out, without a whole output: {left_out}", file=sys.stderr)
-    data = config.data.model_copy(update=dict.fromkeys(PLACES) | {"corpus": str(folder)})
+    data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
     return config.model_copy(update={"data": data})

@@ -50,8 +50,8 @@ from regard.training.state import State, new_state, restore
 METRICS = "metrics.jsonl"
 SAVE_SECONDS = 60  # at least so often the training state is written
 EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
-PLACES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
-PLACES |= {"corpus", "images"}
+FILES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
+PLACES = FILES | {"corpus", "images"}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from regard.analysis.overlay import Overlay, overlay
 from regard.analysis.trace import Trace
-from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.embedded.scene import is_scene, parse
 from regard.data.images import Unreadable
@@ -12,8 +11,7 @@ from regard.data.pictures import Pictures
 from regard.errors import UserError
 from regard.evaluation import Report, Score, evaluate_captions
 from regard.evaluation.pointing import pointing
-from regard.pipeline.contract import Progress
-from regard.pipeline.result import default_attention
+from regard.pipeline.result import Result, default_attention
 from regard.pipeline.writers import SourceWriter
 
 VIEW = 320  # pixels of the side of a picture that is looked at
@@ -22,15 +20,7 @@ VIEW = 320  # pixels of the side of a picture that is looked at
 class Captioner(SourceWriter):
     """The name of a picture's file, or a scene, to a caption."""
 
-    def evaluate(
-        self,
-        examples: list[Example],
-        search: SearchConfig,
-        progress: Progress | None = None,
-        tokenize: str | None = None,
-    ) -> Report:
-        pictures = [example.source for example in examples]
-        results = self.translate_all(pictures, search.model_copy(update={"n_best": 1}), progress)
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
         return evaluate_captions(
             [result.text for result in results],
             [example.target for example in examples],

@@ -67,7 +67,6 @@ class SourceWriter(Writer, ABC):
             results[row] = self.result(source, each)
         return results
 
-    @abstractmethod
     def evaluate(
         self,
         examples: list[Example],
@@ -76,6 +75,13 @@ class SourceWriter(Writer, ABC):
         tokenize: str | None = None,
     ) -> Report:
         """`tokenize`: how BLEU parts words, by a name of sacreBLEU's; None: by the script of the references."""
+        best = search.model_copy(update={"n_best": 1})
+        results = self.translate_all([example.source for example in examples], best, progress)
+        return self.report(examples, results, tokenize)
+
+    @abstractmethod
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
+        """How good these results for these examples are."""
 
     def search_for(
         self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
@@ -121,15 +127,8 @@ class Translator(SourceWriter):
             found[row] = each
         return [each for each in found if each is not None]
 
-    def evaluate(
-        self,
-        examples: list[Example],
-        search: SearchConfig,
-        progress: Progress | None = None,
-        tokenize: str | None = None,
-    ) -> Report:
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
         sources = [example.source for example in examples]
-        results = self.translate_all(sources, search.model_copy(update={"n_best": 1}), progress)
         unread = sum(result.problem is not None for result in results)
         return evaluate_translation(
             [result.text for result in results],

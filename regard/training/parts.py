@@ -123,24 +123,23 @@ class Others(ABC):
 class Turns(Others):
     """All parts in this process, one after the other: where there is one core, or no process may be started."""
 
+    def __init__(self, model: Model, pairs: Pairs, training: TrainingConfig) -> None:
+        super().__init__(model, pairs, training)
+        self._all = [Rank(model, pairs, training, rank) for rank in self._ranks]
+
     def begin(self, part: Part) -> None:
         self._part = part
 
     def results(self) -> Sequence[tuple[Sum, Sequence[Tensor | None]]]:
         own = [one.grad for one in self._parameters]
         found = []
-        for rank in self._ranks:
+        for rank in self._all:
             for parameter in self._parameters:
                 parameter.grad = None
-            found.append((self._rank(rank).compute(self._part), [one.grad for one in self._parameters]))
+            found.append((rank.compute(self._part), [one.grad for one in self._parameters]))
         for parameter, gradient in zip(self._parameters, own, strict=True):
             parameter.grad = gradient
         return found
-
-    def _rank(self, rank: int) -> Rank:
-        if not hasattr(self, "_made"):
-            self._made = {each: Rank(self._model, self._pairs, self._training, each) for each in self._ranks}
-        return self._made[rank]
 
 
 def threads_each(training: TrainingConfig) -> int:
