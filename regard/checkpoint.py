@@ -6,6 +6,7 @@
     model.safetensors         the weights that are the model; last.safetensors (and best.safetensors, where weights
                               are averaged) beside it when training has ended
     training.safetensors      everything that --resume needs, in one file so that it is always of one step
+    lexicon.safetensors       what short lists are made of, where the vocabulary is large
     data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
 
 Nothing in it is pickled. It names no place outside but one: recipe.toml keeps the paths of the training files, which
@@ -19,6 +20,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +34,7 @@ from regard.config import RunConfig, read_recipe, recipe_text, settle
 from regard.config.tree import PICTURE_ENCODERS
 from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
+from regard.data.lexicon import Lexicon
 from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
@@ -42,6 +45,7 @@ from regard.models.seq2seq import Model
 FORMAT = 1
 RECIPE, FACTS, MODEL, STATE = "recipe.toml", "run.json", "model.safetensors", "training.safetensors"
 SOURCE, TARGET = "source.tokenizer.json", "target.tokenizer.json"
+LEXICON = "lexicon.safetensors"
 
 Weights = dict[str, Tensor]
 
@@ -66,6 +70,14 @@ class Run:
         return [
             one if is_scene(one.source) else Example(f"{self.path / 'data' / one.source}", one.target) for one in found
         ]
+
+    @cached_property
+    def lexicon(self) -> Lexicon | None:
+        """What the training pairs tell of which token becomes which."""
+        if not (self.path / LEXICON).is_file():
+            return None
+        tensors, _ = read_tensors(self.path / LEXICON)
+        return Lexicon(**{name: tensor.numpy() for name, tensor in tensors.items()})
 
 
 # --- the whole run ---------------------------------------------------------------------------------------------------
@@ -93,6 +105,7 @@ def start_run(
     target: Tokenizer | Labels,
     examples: dict[str, list[Example]],
     facts: dict[str, Any],
+    lexicon: Lexicon | None = None,
 ) -> None:
     """Write all of a run that is known before training; run.json comes last and makes it a run."""
     try:
@@ -106,6 +119,9 @@ def start_run(
     for split, pairs in examples.items():
         lines = (json.dumps({"source": p.source, "target": p.target}, ensure_ascii=False) for p in pairs)
         write_text(path / "data" / f"{split}.jsonl", "".join(f"{line}\n" for line in lines))
+    if lexicon is not None:
+        arrays = {"likely": lexicon.likely, "frequent": lexicon.frequent}
+        write_tensors(path / LEXICON, {name: torch.from_numpy(array) for name, array in arrays.items()})
     write_facts(path, facts)
 
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from regard.cli.progress import progress_bar
 from regard.cli.translate import chosen_search
 from regard.config import SearchConfig
-from regard.config.tree import Positive
+from regard.config.tree import Engine, Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def evaluate(
     reference: Path | None = None,
     split: Literal["test", "dev"] = "test",
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
-    engine: Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"] = "torch",
+    engine: Engine = "torch",
     tokenize: Literal["13a", "char", "intl", "none"] | None = None,
     threads: Positive | None = None,
     baselines: Annotated[bool, Parameter(negative="")] = False,

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 from cyclopts import Parameter
 
 from regard.cli.progress import progress_bar
 from regard.config import SearchConfig
-from regard.config.tree import Positive
+from regard.config.tree import Engine, Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def translate(
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
     alignments: Path | None = None,
     attention: str | None = None,
-    engine: Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"] = "auto",
+    engine: Engine = "auto",
     threads: Positive | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:

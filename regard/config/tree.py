@@ -181,6 +181,9 @@ class TrainingConfig(Section):
     """processes that share every update; two of one thread beat one of two (2 for a long run without `threads`)"""
 
 
+Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes
+
+
 class SearchConfig(Section):
     """How an output is searched for."""
 
@@ -202,6 +205,8 @@ class SearchConfig(Section):
     """sampling"""
     max_tokens: Positive | None = None
     """longest output (2 × source + 50 tokens)"""
+    short_list: bool = False
+    """write only what the training pairs make likely for the source, and the most frequent tokens: faster"""
     batch_tokens: Positive = 4096
     """padded source tokens decoded together, beams included"""
 

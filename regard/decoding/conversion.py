@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
+from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.files import write_text
 from regard.models.seq2seq import Model, Seq2Seq
@@ -22,6 +23,7 @@ from regard.nn.positions import PositionalEmbedding, sinusoid
 
 Precision = Literal["float32", "int8"]
 POSITIONS = 2048  # rows of sinusoids that are written down; what is longer is decoded by torch
+VOCABULARY_MAP = "vmap.txt"  # the name that ctranslate2 looks for
 MARK = "weights.txt"  # which weights a built model has
 CONVERTER = 1  # to be raised when what is built changes
 WANTED = {
@@ -49,10 +51,17 @@ def why_not(config: ModelConfig, model: Model) -> str | None:
     return None
 
 
-def built_model(model: Model, config: ModelConfig, folder: Path, precision: Precision, anew: bool = False) -> Path:
+def built_model(
+    model: Model,
+    config: ModelConfig,
+    folder: Path,
+    precision: Precision,
+    lexicon: Lexicon | None = None,
+    anew: bool = False,
+) -> Path:
     """The folder of the built model: the one that is there where it has these weights and settings, else a new one."""
     place = folder / f"ctranslate2-{precision}"
-    mark = _fingerprint(model, config)
+    mark = _fingerprint(model, config, lexicon)
     if not anew and (place / MARK).is_file() and (place / MARK).read_text(encoding="utf-8") == mark:
         return place
     spec = _specification(model, config)
@@ -60,13 +69,15 @@ def built_model(model: Model, config: ModelConfig, folder: Path, precision: Prec
     spec.optimize(quantization=None if precision == "float32" else precision)
     part = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=folder))  # it takes its name when it is whole
     spec.save(str(part))
+    if lexicon is not None:
+        write_text(part / VOCABULARY_MAP, _vocabulary_map(lexicon))
     write_text(part / MARK, mark)
     shutil.rmtree(place, ignore_errors=True)
     part.replace(place)
     return place
 
 
-def _fingerprint(model: Model, config: ModelConfig) -> str:
+def _fingerprint(model: Model, config: ModelConfig, lexicon: Lexicon | None) -> str:
     """Changes with the weights, with what is done with them, and with who built it."""
     import ctranslate2
 
@@ -74,7 +85,15 @@ def _fingerprint(model: Model, config: ModelConfig) -> str:
     for name, tensor in model.state_dict().items():
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    if lexicon is not None:
+        digest.update(lexicon.likely.tobytes() + lexicon.frequent.tobytes())
     return digest.hexdigest()
+
+
+def _vocabulary_map(lexicon: Lexicon) -> str:
+    """A line a source token: it, TAB, its target tokens; the line of no token has those that are always allowed."""
+    lists = [("", lexicon.frequent), *((str(i), ids[ids != PAD]) for i, ids in enumerate(lexicon.likely))]
+    return "".join(f"{token}\t{' '.join(map(str, ids.tolist()))}\n" for token, ids in lists)
 
 
 def _specification(model: Model, config: ModelConfig) -> Any:

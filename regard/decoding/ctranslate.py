@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regard.config import ModelConfig, SearchConfig
+from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decoding.conversion import POSITIONS, Precision, built_model, why_not
 from regard.decoding.decode import Progress, generation_limit, plan_batches, too_long
@@ -18,13 +19,22 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 
+TURNS, SMALLEST = 8, 256  # batches that a thread gets of what is decoded at a time; padded tokens of a small one
 PATIENCE = 2.0  # a sentence ends when so many times the beams have finished
 
 
 class FastDecoder:
     """A built model, loaded. Threads work on batches of their own: many small operations lose at thread barriers."""
 
-    def __init__(self, model: Model, config: ModelConfig, folder: Path, precision: Precision, threads: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        config: ModelConfig,
+        folder: Path,
+        precision: Precision,
+        threads: int,
+        lexicon: Lexicon | None = None,
+    ) -> None:
         problem = why_not(config, model)
         if problem is not None:
             raise UserError(problem)
@@ -32,12 +42,13 @@ class FastDecoder:
 
         self.model = model
         self._threads = threads
+        self._lexicon = lexicon
         options = {"inter_threads": threads, "intra_threads": 1}
         try:
-            built = built_model(model, config, folder, precision)
+            built = built_model(model, config, folder, precision, lexicon)
             self._translator = ctranslate2.Translator(str(built), "cpu", **options)
         except RuntimeError:  # what was built before is damaged
-            built = built_model(model, config, folder, precision, anew=True)
+            built = built_model(model, config, folder, precision, lexicon, anew=True)
             self._translator = ctranslate2.Translator(str(built), "cpu", **options)
 
     def decode(
@@ -46,16 +57,31 @@ class FastDecoder:
         """The n_best hypotheses of each source in input order; None: leave it to torch."""
         results: list[list[Hypothesis] | None] = [None] * len(sources)
         rows = [row for row, source in enumerate(sources) if self._takes(source)]
-        rows.sort(key=lambda row: -len(sources[row]))
-        size = max(1, config.batch_tokens // config.beams)
-        for places in plan_batches([len(sources[row]) + 1 for row in rows], self._threads * 8 * size):
+        size = self._batch_size([len(sources[row]) + 1 for row in rows], config)
+        for places in plan_batches([len(sources[row]) + 1 for row in rows], self._threads * TURNS * size):
             chosen = [rows[place] for place in places]
             for row, found in zip(chosen, self._search([sources[row] for row in chosen], config, size), strict=True):
-                limit = generation_limit(self.model, sources[row], 1, config)
-                results[row] = found if all(_sound(one, limit) for one in found) else None
+                results[row] = self._accepted(sources[row], found, config)
             if progress is not None:
                 progress(len(chosen))
         return results
+
+    def _batch_size(self, lengths: Sequence[int], config: SearchConfig) -> int:
+        """Padded tokens that are decoded together: what was asked for, but some turns for every thread."""
+        return min(max(sum(lengths) // (self._threads * TURNS), SMALLEST), max(1, config.batch_tokens // config.beams))
+
+    def _accepted(
+        self, source: Sequence[int], found: list[Hypothesis], config: SearchConfig
+    ) -> list[Hypothesis] | None:
+        """What torch would have found, as far as one can see; else None."""
+        limit = generation_limit(self.model, source, 1, config)
+        if all(_sound(one, limit) for one in found):
+            return found
+        if config.beams > 1:
+            return None
+        # a batch has one limit for all: what goes on beyond its own is cut there, as torch does
+        [[cut]] = self._search([source], config, 1)
+        return [cut] if len(cut.tokens) + cut.finished == limit and not _marks(cut) else None
 
     def _takes(self, source: Sequence[int]) -> bool:
         return too_long(self.model, source) is None and len(source) < POSITIONS and len(source) > 0
@@ -73,6 +99,7 @@ class FastDecoder:
             max_decoding_length=min(limit, POSITIONS),
             min_decoding_length=0,
             max_input_length=0,
+            use_vmap=config.short_list and self._lexicon is not None,
             return_scores=True,
             return_end_token=True,
         )
@@ -84,7 +111,11 @@ class FastDecoder:
 
 def _sound(found: Hypothesis, limit: int) -> bool:
     """Ended within its own limit (a batch has one for all), and without marks, which we never generate."""
-    return found.finished and len(found.tokens) < limit and not {PAD, BOS} & set(found.tokens)
+    return found.finished and len(found.tokens) < limit and not _marks(found)
+
+
+def _marks(found: Hypothesis) -> bool:
+    return bool({PAD, BOS} & set(found.tokens))
 
 
 def _hypothesis(tokens: list[str], score: float, config: SearchConfig) -> Hypothesis:

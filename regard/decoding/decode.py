@@ -7,16 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from regard.config import SearchConfig
+from regard.data.lexicon import Lexicon
 from regard.data.pictures import Picture, picture_rows
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decoding.beam import beam_search
 from regard.decoding.greedy import greedy_search
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.sampling import sample, sentence_seed
+from regard.decoding.shortlist import ShortListed
 from regard.models.seq2seq import Model
 
 Source = Sequence[int] | Picture  # ids without EOS, or a picture
@@ -66,11 +69,13 @@ def decode(
     config: SearchConfig,
     prefixes: Sequence[Sequence[int]] | None = None,
     progress: Progress | None = None,
+    lexicon: Lexicon | None = None,
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
 
     sources: ids without EOS, or pictures. prefixes: target ids that each output must begin with (and that are not
-    returned); a language model continues them. An empty source is a source like any other.
+    returned); a language model continues them. An empty source is a source like any other. lexicon: what
+    config.short_list takes its lists from.
     """
     prefixes = prefixes if prefixes is not None else [()] * len(sources)
     assert len(prefixes) == len(sources), "one prefix for each source"
@@ -85,7 +90,11 @@ def decode(
         sizes = [max(len(sources[row]) + 1, length + 1) for row in group]
         for places in plan_batches(sizes, config.batch_tokens // beams):
             batch = [group[place] for place in places]
-            hypotheses = _decode_batch(model, [sources[row] for row in batch], [prefixes[row] for row in batch], config)
+            chosen = [sources[row] for row in batch], [prefixes[row] for row in batch]
+            if config.short_list:
+                hypotheses = _decode_listed(model, *chosen, config, lexicon)
+            else:
+                hypotheses = _decode_batch(model, *chosen, config)
             for row, found in zip(batch, hypotheses, strict=True):
                 results[row] = found
             if progress is not None:
@@ -157,6 +166,22 @@ def _decode_batch(
         if config.beams == 1:
             return greedy_search(model, memory, first, limits, config.length_penalty)
         return beam_search(model, memory, first, limits, config)
+
+
+def _decode_listed(
+    model: Model,
+    sources: list[Source],
+    prefixes: list[Sequence[int]],
+    config: SearchConfig,
+    lexicon: Lexicon | None,
+) -> list[list[Hypothesis]]:
+    """The same, with the tokens that the lexicon gives for these sources alone."""
+    assert lexicon is not None, "a short list needs a lexicon"
+    texts = [source for source in sources if not isinstance(source, Picture)]
+    ids = lexicon.candidates(texts, [token for prefix in prefixes for token in prefix])
+    listed = ShortListed(model, torch.from_numpy(ids).to(device_of(model)))
+    begun = [np.searchsorted(ids, np.asarray(prefix, dtype=np.int64)).tolist() for prefix in prefixes]
+    return listed.in_full(_decode_batch(listed, sources, begun, config))
 
 
 def generation_limit(model: Model, source: Source, first: int, config: SearchConfig) -> int:

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from regard.config import RunConfig
 from regard.config.check import check
 from regard.config.tree import PICTURE_ENCODERS
-from regard.data.batches import Pairs, encode_pairs
+from regard.data.batches import Pairs, Ragged, encode_pairs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
+from regard.data.lexicon import Lexicon, learn_lexicon
 from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.experiment.defaults import complete
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
+
+LARGE = 1000  # entries of a vocabulary, from which on a short list of them pays
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,13 @@ class Material:
     @property
     def parameters(self) -> int:
         return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def lexicon(self) -> Lexicon | None:
+        """Of a translation with a large vocabulary; None of others, where a short list would gain nothing."""
+        source, target = self.train.source, self.train.target
+        if self.task != "translation" or not isinstance(source, Ragged) or self.target.size < LARGE:
+            return None
+        return learn_lexicon(source, target, self.source.size, self.target.size)
 
 
 def begin(config: RunConfig) -> Material:

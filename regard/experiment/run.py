@@ -177,7 +177,8 @@ def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
         "torch": torch.__version__,
         "fingerprint": fingerprint(corpus),
     }
-    start_run(out, material.config, material.source, material.target, specimens(material, out), facts)
+    lexicon = material.lexicon()
+    start_run(out, material.config, material.source, material.target, specimens(material, out), facts, lexicon)
     return material, facts
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 from regard.checkpoint import load_run
+from regard.config.tree import Engine
 from regard.pipeline.captioner import Captioner
 from regard.pipeline.classifier import Classifier
 from regard.pipeline.contract import Pipeline
-from regard.pipeline.engine import Engine, fast_decoder
+from regard.pipeline.engine import fast_decoder
 from regard.pipeline.result import Result
 from regard.pipeline.writers import Continuer, Translator
 from regard.runtime import prepare

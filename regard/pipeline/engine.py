@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from regard.checkpoint import Run
+from regard.config.tree import Engine
 from regard.decoding.conversion import why_not
 from regard.errors import UserError
 
 if TYPE_CHECKING:
     from regard.decoding.ctranslate import FastDecoder
-
-Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]
 
 
 def fast_decoder(run: Run, engine: Engine, threads: int) -> FastDecoder | None:
@@ -27,7 +26,7 @@ def fast_decoder(run: Run, engine: Engine, threads: int) -> FastDecoder | None:
 
     precision = "int8" if engine == "ctranslate2-int8" else "float32"
     try:
-        return FastDecoder(run.model, run.config.model, run.path, precision, threads)
+        return FastDecoder(run.model, run.config.model, run.path, precision, threads, run.lexicon)
     except (OSError, RuntimeError) as error:
         if engine == "auto":
             return None

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from regard.analysis.trace import Dictation, trace
-from regard.checkpoint import Run
+from regard.checkpoint import LEXICON, Run
 from regard.config import SearchConfig
 from regard.data.corpus import Example
+from regard.data.lexicon import Lexicon
 from regard.data.pictures import Picture
 from regard.data.tokenizer import BOS, EOS, Tokenizer
 from regard.decoding import Hypothesis, TooLong, decode
@@ -51,6 +52,15 @@ class Writer(Pipeline, ABC):
             tracer=lambda: trace(self.model, self.dictation_of(given, ids, hypothesis.finished)),
         )
 
+    def lexicon_for(self, search: SearchConfig) -> Lexicon | None:
+        """What a short list is made of, where one is asked for."""
+        if search.short_list and self.run.lexicon is None:
+            raise UserError(
+                f"search.short_list: {self.run.path} has no {LEXICON}, which training makes for translations with a "
+                "vocabulary of a thousand entries or more; search without it"
+            )
+        return self.run.lexicon if search.short_list else None
+
     @abstractmethod
     def dictation_of(self, given: Source, written: list[int], finished: bool) -> Dictation:
         """Reading `given` and writing `written`, and its end where it was reached."""
@@ -87,7 +97,7 @@ class SourceWriter(Writer, ABC):
         self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
     ) -> list[list[Hypothesis] | TooLong]:
         """The hypotheses for each source, in order."""
-        return decode(self.model, sources, search, None, progress)
+        return decode(self.model, sources, search, None, progress, self.lexicon_for(search))
 
     def dictation(self, text: str, target: str) -> Dictation:
         return self.dictation_of(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
@@ -120,6 +130,7 @@ class Translator(SourceWriter):
     ) -> list[list[Hypothesis] | TooLong]:
         if self.fast is None or search.sample or watched():
             return super().search_for(sources, search, progress)
+        self.lexicon_for(search)
         texts = [source for source in sources if not isinstance(source, Picture)]
         found: list[list[Hypothesis] | TooLong | None] = list(self.fast.decode(texts, search, progress))
         left = [row for row, each in enumerate(found) if each is None]
@@ -150,7 +161,8 @@ class Continuer(Writer):
         present = [row for row, text in enumerate(texts) if text]
         beginnings = self.target_tokenizer.encode_batch([texts[row] for row in present])
         results = [NOTHING] * len(texts)
-        found = decode(self.model, [[] for _ in present], search, beginnings, progress)
+        lexicon = self.lexicon_for(search)
+        found = decode(self.model, [[] for _ in present], search, beginnings, progress, lexicon)
         for row, beginning, each in zip(present, beginnings, found, strict=True):
             results[row] = self.result(beginning, each)
         return results

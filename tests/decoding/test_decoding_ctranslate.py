@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from regard import load, train
 from regard.config import SearchConfig, settle
+from regard.data.lexicon import Lexicon
+from regard.data.tokenizer import EOS
 from regard.decoding import decode
 from regard.decoding.conversion import MARK, built_model, why_not
 from regard.models.build import build_model
@@ -89,12 +92,36 @@ def test_the_same_door_and_the_same_outputs(run: Path) -> None:
     assert quick.translate("abc").attention().weights.shape[0] == 4
 
 
-def test_what_does_not_end_is_left_to_torch(tmp_path: Path) -> None:
+def test_what_does_not_end_is_cut_where_torch_cuts_it(tmp_path: Path) -> None:
     model, config = model_of()
     with torch.no_grad():
         model.output_layer.bias[2] -= 90
-    assert fast(model, config, tmp_path).decode(SOURCES[:3], SearchConfig(beams=1)) == [None] * 3
-    assert fast(model, config, tmp_path).decode([[], [3] * 2048], SearchConfig(beams=1)) == [None, None]
+    engine, greedy = fast(model, config, tmp_path), SearchConfig(beams=1)
+    for found, [expected] in zip(engine.decode(SOURCES[:9], greedy), decode(model, SOURCES[:9], greedy), strict=True):
+        assert found is not None and not expected.finished
+        assert (found[0].tokens, found[0].finished) == (expected.tokens, False)
+        assert found[0].score == pytest.approx(expected.score, abs=1e-4)
+    assert engine.decode(SOURCES[:3], SearchConfig(beams=2)) == [None] * 3  # beams rank what has ended first: torch's
+    assert engine.decode([[], [3] * 2048], greedy) == [None, None]
+
+
+def test_a_short_list_is_torchs(tmp_path: Path) -> None:
+    from regard.decoding.ctranslate import FastDecoder
+
+    model, config = model_of()
+    lexicon = Lexicon(np.random.default_rng(1).integers(3, VOCABULARY, (VOCABULARY, 3)), np.asarray([EOS, 7]))
+    engine = FastDecoder(model, config, tmp_path, "float32", 1, lexicon)
+    plain = SearchConfig(beams=1)
+    listed = plain.model_copy(update={"short_list": True})
+    different = 0
+    for source in SOURCES[:20]:
+        [expected] = decode(model, [source], listed, lexicon=lexicon)
+        [found] = engine.decode([source], listed)
+        assert found is not None and found[0].tokens == expected[0].tokens
+        assert found[0].score == pytest.approx(expected[0].score, abs=1e-4)
+        [free] = engine.decode([source], plain)
+        different += free is not None and free[0].tokens != found[0].tokens
+    assert different > 0
 
 
 def test_built_once_and_again_when_the_weights_change(tmp_path: Path) -> None:

@@ -152,3 +152,20 @@ def test_weights_are_those_of_the_run(translator_run: Path) -> None:
     once, again = load_run(translator_run).model, load_run(translator_run).model
     for (name, one), (_, other) in zip(once.named_parameters(), again.named_parameters(), strict=True):
         assert torch.equal(one, other), name
+
+
+def test_short_lists_come_from_the_training_pairs(
+    translator: regard.Pipeline, tmp_path: Path, tiny_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(regard.UserError, match=r"lexicon\.safetensors"):
+        translator.translate("a b", short_list=True)
+    monkeypatch.setattr("regard.experiment.material.LARGE", 5)
+    monkeypatch.setattr("regard.data.lexicon.FREQUENT", 1)
+    monkeypatch.setattr("regard.data.lexicon.LIKELY", 1)
+    run = tiny_run(tmp_path / "listed", "transformer", {"corpus": "copy", "lengths": "1-4"}, {"depth": 1, "heads": 2})
+    model = regard.load(run)
+    lexicon = load_run(run).lexicon
+    assert lexicon is not None and lexicon.likely.shape[1] == 1
+    allowed = {*"ab", " "}  # of copies, a letter's likeliest is itself
+    assert set(model.translate("a b a", short_list=True, max_tokens=20).text) <= allowed
+    assert not set(model.translate("a b a", max_tokens=20).text) <= allowed

@@ -1,0 +1,66 @@
+"""Which target tokens each source token may become: Model 1 of Brown 1993, learned from the training pairs.
+
+Decoding may then look at a few hundred likely tokens instead of the whole vocabulary (a short list).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.data.batches import Ragged
+from regard.data.tokenizer import BOS, EOS, PAD
+
+LIKELY = 64  # target tokens kept for a source token
+FREQUENT = 256  # target tokens that are always on the list
+ROUNDS = 4  # of expectation and maximization
+CELLS = 20_000_000  # pairs of a source and a target token that are looked at, at most
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    likely: np.ndarray  # (S, LIKELY) target ids of each source id, the likeliest first; PAD where there are no more
+    frequent: np.ndarray  # (≤ FREQUENT,) target ids, the most frequent first
+
+    def candidates(self, sources: Sequence[Sequence[int]], also: Sequence[int] = ()) -> np.ndarray:
+        """The target ids that may be written for any of these sources, ascending; the marks are among them."""
+        read = np.unique(np.concatenate([np.asarray([*source, EOS]) for source in sources]))
+        extra = np.asarray([PAD, BOS, EOS, *also])
+        return np.unique(np.concatenate([extra, self.frequent, self.likely[read].ravel()]))
+
+
+def learn_lexicon(source: Ragged, target: Ragged, source_size: int, target_size: int) -> Lexicon:
+    """From encoded pairs, row by row. EOS of a source stands for what no word of it explains."""
+    sources, targets, places = _cells(source, target)
+    keys, cell = np.unique(sources * target_size + targets, return_inverse=True)
+    owner = keys // target_size
+    counts = probability = np.ones(len(keys))
+    for _ in range(ROUNDS):
+        share = probability[cell]
+        share /= np.bincount(places, share)[places]  # how much of this target token this source token explains
+        counts = np.bincount(cell, share)
+        probability = counts / np.bincount(owner, counts)[owner]
+    order = np.lexsort((keys, -counts, owner))
+    keys, owner = keys[order], owner[order]
+    rank = np.arange(len(keys)) - np.searchsorted(owner, owner)
+    kept = rank < LIKELY
+    likely = np.full((source_size, LIKELY), PAD, dtype=np.int64)
+    likely[owner[kept], rank[kept]] = keys[kept] % target_size
+    often = np.bincount(target.ids, minlength=target_size)
+    frequent = np.argsort(-often, kind="stable")[:FREQUENT]
+    return Lexicon(likely, frequent[often[frequent] > 0])
+
+
+def _cells(source: Ragged, target: Ragged) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every source token beside every target token of its pair: both ids, and which target token it is."""
+    sizes = source.lengths * target.lengths
+    rows = np.arange(len(sizes))[:: max(1, -(-int(sizes.sum()) // CELLS))]
+    wide, high = source.lengths[rows], target.lengths[rows]
+    width = np.repeat(wide, high)  # source tokens beside each target token
+    first = np.repeat(source.starts[rows], high)
+    written = np.arange(high.sum()) + np.repeat(target.starts[rows] - (np.cumsum(high) - high), high)
+    places = np.repeat(np.arange(len(width)), width)
+    read = np.arange(width.sum()) + np.repeat(first - (np.cumsum(width) - width), width)
+    return source.ids[read].astype(np.int64), np.repeat(target.ids[written].astype(np.int64), width), places

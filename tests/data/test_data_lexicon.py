@@ -1,0 +1,57 @@
+"""A lexicon finds which token became which, however they are ordered."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from regard.data.batches import Ragged
+from regard.data.lexicon import FREQUENT, LIKELY, learn_lexicon
+from regard.data.tokenizer import BOS, EOS, PAD
+
+WORDS, SHIFT = 40, 50  # source words 3 to 42; word w becomes w + 50, anywhere in the sentence
+
+
+def ragged(rows: list[list[int]]) -> Ragged:
+    starts = np.cumsum([0, *(len(row) for row in rows)])
+    return Ragged(np.asarray([id for row in rows for id in row], dtype=np.int32), starts)
+
+
+def sentences(count: int, seed: int = 1) -> tuple[Ragged, Ragged]:
+    random = np.random.default_rng(seed)
+    sources = [random.choice(WORDS, random.integers(2, 9), replace=False) + 3 for _ in range(count)]
+    targets = [random.permutation(source + SHIFT) for source in sources]
+    return ragged([[*row, EOS] for row in sources]), ragged([[*row, EOS] for row in targets])
+
+
+def test_every_word_finds_its_translation() -> None:
+    lexicon = learn_lexicon(*sentences(600), WORDS + 3, WORDS + SHIFT + 3)
+    assert lexicon.likely.shape == (WORDS + 3, LIKELY)
+    assert [lexicon.likely[word, 0] for word in range(3, WORDS + 3)] == [word + SHIFT for word in range(3, WORDS + 3)]
+    assert lexicon.likely[EOS, 0] == EOS
+    assert (lexicon.likely[PAD] == PAD).all()  # never read
+
+
+def test_many_pairs_are_sampled(monkeypatch) -> None:
+    monkeypatch.setattr("regard.data.lexicon.CELLS", 5000)
+    lexicon = learn_lexicon(*sentences(2000), WORDS + 3, WORDS + SHIFT + 3)
+    right = sum(lexicon.likely[word, 0] == word + SHIFT for word in range(3, WORDS + 3))
+    assert right >= WORDS // 2
+
+
+def test_candidates_ascend_and_begin_with_the_marks() -> None:
+    lexicon = learn_lexicon(*sentences(600), WORDS + 3, WORDS + SHIFT + 3)
+    for sources, also in (([[3, 4], [5]], ()), ([[]], (9,)), ([[3] * 50], (9, 9))):
+        found = lexicon.candidates(sources, also).tolist()
+        assert found[:3] == [PAD, BOS, EOS]
+        assert all(one < other for one, other in pairwise(found))
+        assert set(also) <= set(found)
+        assert {word + SHIFT for source in sources for word in source} <= set(found)
+
+
+def test_the_most_frequent_are_always_there() -> None:
+    source, target = ragged([[3, EOS]] * 3), ragged([[4, EOS], [4, EOS], [5, EOS]])
+    lexicon = learn_lexicon(source, target, 10, 10)
+    assert lexicon.frequent.tolist() == [EOS, 4, 5] and len(lexicon.frequent) <= FREQUENT
+    assert lexicon.likely[3, :4].tolist() == [EOS, 4, 5, PAD]  # nothing tells the word from the end of its sentence
