@@ -143,7 +143,7 @@ class ModelConfig(Section):
 
 
 class TrainingConfig(Section):
-    """One run of Adam over token-budget batches."""
+    """One run over token-budget batches."""
 
     steps: Positive | None = None
     """updates at most"""
@@ -155,6 +155,8 @@ class TrainingConfig(Section):
     """padded tokens of a batch at most, on the longer side"""
     rate: Annotated[float, Field(gt=0)] | None = None
     """the highest learning rate"""
+    optimizer: Literal["adam", "muon"] | None = None
+    """adam, or muon for the matrices of layers and adam for the rest: fewer steps, each a little longer"""
     schedule: Literal["inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
     """how the rate falls after the warm-up"""
     warmup_steps: Natural | None = None

@@ -146,6 +146,7 @@ def _training(
     choices = {
         "steps": steps,
         "batch_tokens": batch_tokens,
+        "optimizer": "adam",
         "rate": _rate(model),
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": smoothing,

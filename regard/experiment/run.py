@@ -49,6 +49,7 @@ from regard.training.state import State, new_state, restore
 
 METRICS = "metrics.jsonl"
 SAVE_SECONDS = 60  # at least so often the training state is written
+BEFORE = {"processes": 1, "optimizer": "adam"}  # what runs did that are older than the setting
 EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
 FILES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
 PLACES = FILES | {"corpus", "images"}
@@ -149,8 +150,9 @@ def continued(given: RunConfig, stored: RunConfig) -> RunConfig:
 
 
 def _began(section: Section, key: str) -> Any:
-    """A setting of a stored run; one that is older than training.processes had one."""
-    return 1 if key == "processes" and getattr(section, key) is None else getattr(section, key)
+    """A setting of a stored run; one that is older than the setting did what was done before."""
+    value = getattr(section, key)
+    return BEFORE.get(key) if value is None else value
 
 
 def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:

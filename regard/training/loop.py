@@ -62,7 +62,7 @@ def train(
 def update(
     state: State, batch: Batch, now: float, training: TrainingConfig, others: Others | None = None
 ) -> tuple[Loss, float, int]:
-    """One step of Adam at rate `now`: forward, loss, backward, clip, step. Loss, gradient's norm, tokens."""
+    """One step at rate `now`: forward, loss, backward, clip, step. Loss, gradient's norm, tokens."""
     state.model.train()
     state.optimizer.zero_grad()
     loss, tokens = backward(state.model, batch, training.label_smoothing or 0.0, others is not None), batch.token_count
@@ -74,9 +74,7 @@ def update(
             f"training.rate = {training.rate}: the gradient of step {state.progress.step + 1} is {norm}; "
             "train again with a lower rate or a longer warm-up"
         )
-    for group in state.optimizer.param_groups:
-        group["lr"] = now
-    state.optimizer.step()
+    state.optimizer.step(now)
     return loss, norm, tokens
 
 

@@ -13,8 +13,10 @@ from regard.checkpoint import copy_weights, load_weights, weights_of
 from regard.config import TrainingConfig
 from regard.errors import UserError
 from regard.models.seq2seq import Model
+from regard.training.optimizer import Optimizer
 
 Weights = dict[str, Tensor]
+KINDS = ("adam/", "muon/")  # of moments
 
 
 @dataclass
@@ -34,10 +36,10 @@ class Progress:
 
 @dataclass
 class State:
-    """The model, Adam's moments, the best weights so far and the weights of the latest looks."""
+    """The model, the optimizer's moments, the best weights so far and the weights of the latest looks."""
 
     model: Model
-    optimizer: torch.optim.AdamW
+    optimizer: Optimizer
     progress: Progress = field(default_factory=Progress)
     best: Weights | None = None
     recent: deque[Weights] = field(default_factory=deque)  # the last `training.average` looks
@@ -58,20 +60,12 @@ class State:
         groups = {"last": weights_of(self.model), "best": self.best or {}}
         groups |= {f"recent/{i}": weights for i, weights in enumerate(self.recent)}
         named = {f"{group}/{name}": tensor for group, weights in groups.items() for name, tensor in weights.items()}
-        for name, parameter in self.model.named_parameters():
-            for key, value in self.optimizer.state.get(parameter, {}).items():
-                named[f"adam/{key}/{name}"] = value
-        return named
+        return named | self.optimizer.moments()
 
 
 def new_state(model: Model, training: TrainingConfig) -> State:
-    """Before the first step. Adam as in Vaswani 2017, section 5.3; fused is the fastest on a CPU, and deterministic."""
-    assert training.rate is not None, "complete the configuration first"
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(
-        parameters, lr=training.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=training.weight_decay, fused=True
-    )
-    return State(model, optimizer, recent=deque(maxlen=training.average))
+    """Before the first step."""
+    return State(model, Optimizer(model, training), recent=deque(maxlen=training.average))
 
 
 def restore(state: State, tensors: Weights, numbers: dict[str, Any], where: str) -> None:
@@ -89,11 +83,4 @@ def restore(state: State, tensors: Weights, numbers: dict[str, Any], where: str)
     state.recent.clear()
     for i in range(sum(group.startswith("recent/") for group in groups)):
         state.recent.append(copy_weights(groups[f"recent/{i}"]))
-    for name, parameter in state.model.named_parameters():
-        moments = {key: groups[group][name].clone() for group, key in _moments(groups) if name in groups[group]}
-        if moments:
-            state.optimizer.state[parameter] = moments
-
-
-def _moments(groups: dict[str, Weights]) -> list[tuple[str, str]]:
-    return [(group, group.removeprefix("adam/")) for group in groups if group.startswith("adam/")]
+    state.optimizer.restore({key: tensor for key, tensor in tensors.items() if key.startswith(KINDS)})

@@ -34,7 +34,7 @@ def test_nothing_is_left_behind(preset: str) -> None:
     assert more is not None and found.memory is not None and more.memory is not None, "Linux tells"
     assert more.memory - found.memory >= 4 * weights, "four more copies to average"
     assert all(torch.equal(before[name], tensor) for name, tensor in weights_of(model).items())
-    assert not state.optimizer.state and all(one.grad is None for one in model.parameters())
+    assert not state.optimizer.moments() and all(one.grad is None for one in model.parameters())
     assert estimate(state, PAIRS, TRAINING, 10) is None
     state.progress.step = 950
     assert estimate(state, PAIRS, TRAINING, 1000) is None, "hardly anything is left of it"

@@ -75,10 +75,11 @@ def assert_same(one: State, two: State) -> None:
     assert different == []
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
 @pytest.mark.parametrize("preset", ["lstm-additive", "transformer", "rnn-language"])
 @pytest.mark.parametrize("stops", [(8,), (1, 2, 10, 16)])
-def test_resumed_equals_never_interrupted(preset: str, stops: tuple[int, ...], tmp_path: Path) -> None:
-    training = settings()
+def test_resumed_equals_never_interrupted(optimizer: str, preset: str, stops: tuple[int, ...], tmp_path: Path) -> None:
+    training = settings(optimizer=optimizer)
     assert len(part_plan(PAIRS, training, 0)) not in (1, 2, 8, 16), "the stops must be inside an epoch"
     whole = fresh(training, preset)
     expected = run(whole, training)

@@ -1,0 +1,91 @@
+"""Muon: matrices inside the model move by orthogonal steps of a known size, everything else by Adam's."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.config import TrainingConfig, settle
+from regard.models.build import build_model
+from regard.models.seq2seq import Model
+from regard.training.optimizer import SIZE, Optimizer, orthogonal
+
+RATE = 0.01
+
+
+def model_of(preset: str, **fields) -> Model:
+    tree = {"preset": preset, "width": 16, "depth": 1, "dropout": 0.0, **fields}
+    return build_model(settle({"model": tree}).model, 40, 40, True, seed=1)
+
+
+def stepped(model: Model, optimizer: str, decay: float = 0.0) -> tuple[Optimizer, dict[str, Tensor]]:
+    """One step with random gradients, and how each parameter moved."""
+    made = Optimizer(model, TrainingConfig(rate=RATE, optimizer=optimizer, weight_decay=decay))  # pyrefly: ignore
+    generator = torch.Generator().manual_seed(1)
+    before = {name: one.detach().clone() for name, one in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.randn(parameter.shape, generator=generator)
+    made.step(RATE)
+    return made, {name: one.detach() - before[name] for name, one in model.named_parameters()}
+
+
+@pytest.mark.parametrize("shape", [(1, 16, 16), (5, 32, 64), (2, 8, 200)])
+def test_singular_values_become_one(shape: tuple[int, int, int]) -> None:
+    matrices = torch.randn(shape, generator=torch.Generator().manual_seed(1)) * 37
+    found = orthogonal(matrices)
+    left, values, right = torch.linalg.svd(matrices, full_matrices=False)
+    told = values / values.norm(dim=1, keepdim=True) > 0.01  # a direction that hardly exists stays small
+    assert ((torch.linalg.svdvals(found)[told] - 1).abs() < 0.25).all()
+    assert (torch.nn.functional.cosine_similarity(found.flatten(1), (left @ right).flatten(1)) > 0.97).all()
+    assert torch.equal(orthogonal(torch.zeros(shape)), torch.zeros(shape))
+
+
+def test_each_matrix_is_on_its_own() -> None:
+    matrices = torch.randn(6, 8, 12, generator=torch.Generator().manual_seed(1))
+    alone = torch.cat([orthogonal(one.unsqueeze(0)) for one in matrices])
+    torch.testing.assert_close(orthogonal(matrices), alone)
+
+
+@pytest.mark.parametrize(
+    ("preset", "inner", "outer"),
+    [
+        (
+            "transformer",
+            "decoder.layers.0.cross_attention.query_proj.weight",
+            "encoder.layers.0.self_residual.norm.weight",
+        ),
+        ("lstm-additive", "decoder.stack.layers.0.state_proj.weight", "decoder.output.bias"),
+    ],
+)
+def test_who_moves_what(preset: str, inner: str, outer: str) -> None:
+    model = model_of(preset)
+    optimizer, moved = stepped(model, "muon")
+    assert {"encoder.embedding.weight", outer} <= moved.keys()
+    kinds = {name.split("/", 2)[2]: name.split("/")[0] for name in optimizer.moments()}
+    assert kinds.keys() == moved.keys(), "every parameter is somebody's"
+    assert kinds[inner] == "muon" and kinds[outer] == kinds["encoder.embedding.weight"] == "adam"
+    for name, kind in kinds.items():
+        if kind == "muon":
+            assert moved[name].square().mean().sqrt() == pytest.approx(SIZE * RATE, rel=0.25)
+    plain, _ = stepped(model_of(preset), "adam")
+    assert {name.split("/")[0] for name in plain.moments()} == {"adam"}
+
+
+def test_weights_decay_apart_from_the_gradient() -> None:
+    name = "encoder.layers.0.self_attention.query_proj.weight"
+    model = model_of("transformer")
+    before = dict(model.named_parameters())[name].detach().clone()
+    _, moved = stepped(model, "muon", decay=0.5)
+    _, without = stepped(model_of("transformer"), "muon")
+    torch.testing.assert_close(moved[name] - without[name], -RATE * 0.5 * before)
+
+
+def test_what_it_remembers_can_be_put_back() -> None:
+    model = model_of("transformer")
+    optimizer, _ = stepped(model, "muon")
+    other = Optimizer(model, TrainingConfig(rate=RATE, optimizer="muon"))
+    other.restore(optimizer.moments())
+    moments = optimizer.moments()
+    assert other.moments().keys() == moments.keys()
+    assert all(torch.equal(other.moments()[name], moments[name]) for name in moments)
