@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from regard.data.batches import Pairs, make_batch
 from regard.runtime import seed_step
 from regard.training.parts import backward, part_plan, threads_each
 from regard.training.report import clock
-from regard.training.state import State
+from regard.training.state import State, new_state
 
 SHORT = 100  # steps: the answer would be there before the estimate
 TRIED = 3  # batches of usual size
@@ -58,13 +59,28 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
         began = time.perf_counter()
         backward(state.model, batch, training.label_smoothing or 0.0)
         seconds.append(time.perf_counter() - began)
-        state.optimizer.zero_grad()
+        if batch is not batches[-1]:
+            state.optimizer.zero_grad()
+    stepping = _step_seconds(state, training)
     torch.set_num_threads(all_threads)
     weights = sum(one.numel() * one.element_size() for one in state.model.parameters())
     copies = 2 + 1 + training.average  # Adam's moments, the best, and those to average
     peak = _peak()
     memory = None if peak is None else peak * (training.processes or 1) + copies * weights
-    return Estimate(left, sum(seconds[1:]) / len(seconds[1:]), memory)
+    return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory)
+
+
+def _step_seconds(state: State, training: TrainingConfig) -> float:
+    """How long the optimizer takes, tried on a copy with the gradients that are there, which are thrown away."""
+    copy = deepcopy(state.model)
+    trial = new_state(copy, training).optimizer
+    for parameter, own in zip(copy.parameters(), state.model.parameters(), strict=True):
+        parameter.grad = own.grad
+    state.optimizer.zero_grad()
+    trial.step(0.0)
+    began = time.perf_counter()
+    trial.step(0.0)
+    return time.perf_counter() - began
 
 
 def _chosen(pairs: Pairs, training: TrainingConfig) -> list[np.ndarray]:
