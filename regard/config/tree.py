@@ -157,8 +157,8 @@ class TrainingConfig(Section):
     """the highest learning rate"""
     optimizer: Literal["adam", "muon"] | None = None
     """adam, or muon for the matrices of layers and adam for the rest: fewer steps, each a little longer"""
-    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
-    """how the rate falls after the warm-up"""
+    schedule: Literal["inverse-sqrt", "cosine", "constant"] | None = None
+    """how the rate falls after the warm-up (cosine, to nought, for text whose steps are known; else inverse-sqrt)"""
     warmup_steps: Natural | None = None
     """updates over which the rate rises from 0"""
     label_smoothing: Share | None = None

@@ -139,17 +139,19 @@ def _training(
         steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * everything / batch_tokens)
     )
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
-    smoothing = 0.1 if metric in ("bleu", "chrf") else 0.0
+    text = metric in ("bleu", "chrf")
+    optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
     each = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
     long = min(known * each, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     shared = long and each >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
     choices = {
         "steps": steps,
         "batch_tokens": batch_tokens,
-        "optimizer": "adam",
-        "rate": _rate(model),
+        "optimizer": optimizer,
+        "rate": _rate(model, optimizer),
+        "schedule": "cosine" if text and planned < math.inf else "inverse-sqrt",
         "warmup_steps": min(max(known // 10, 1), 1000),
-        "label_smoothing": smoothing,
+        "label_smoothing": 0.1 if text else 0.0,
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,
         "patience": 6,
@@ -157,7 +159,7 @@ def _training(
     }
     chosen = {key: value for key, value in choices.items() if getattr(given, key) is None}
     if "average" not in given.model_fields_set:
-        chosen["average"] = 5 if metric in ("bleu", "chrf") else 0
+        chosen["average"] = 5 if text else 0
     return given.model_copy(update=chosen)
 
 
@@ -167,8 +169,10 @@ def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
     return characters / per_token + 1
 
 
-def _rate(model: ModelConfig) -> float:
+def _rate(model: ModelConfig, optimizer: str) -> float:
     kinds = {model.encoder, model.decoder}
+    if optimizer == "muon":
+        return float(f"{3e-3 * math.sqrt(128 / model.width):.1g}")
     if {"transformer", "convolution", "patches"} & kinds:
         peak = min(0.25 / model.width, 2e-3)  # 1e-3 at width 256
         return float(f"{peak / 2 if model.norm == 'post' else peak:.1g}")

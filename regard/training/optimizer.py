@@ -11,7 +11,7 @@ from regard.config import TrainingConfig
 from regard.models.seq2seq import Model
 
 MOMENTUM = 0.95
-SIZE = 0.4  # root mean square of an update's entries, at a rate of 1: about Adam's, so that one rate suits both
+SIZE = 0.3  # root mean square of an update's entries, at a rate of 1: about Adam's, so that one rate suits both
 ROUNDS = ((4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (2.8769, -3.1427, 1.2046), (2.8366, -3.0525, 1.2012))
 """Of Newton and Schulz: x ← a x + b xxᵀx + c xxᵀxxᵀx, steep at first, flat near one in the end."""
 

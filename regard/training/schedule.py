@@ -20,7 +20,7 @@ def rate(step: int, training: TrainingConfig, total: int | None = None) -> float
     if step <= warmup:
         return peak * step / warmup
     match training.schedule:
-        case "inverse-sqrt":
+        case "inverse-sqrt" | None:
             return peak * math.sqrt(max(warmup, 1) / step)
         case "cosine":
             assert total is not None, "a cosine needs to know its end"

@@ -78,6 +78,23 @@ def test_a_long_run_is_shared_by_two_processes_unless_threads_are_counted() -> N
     assert chosen(corpus(1000, 2), **preset).training.processes == 1
 
 
+def test_text_is_learned_with_muon_and_a_cosine_where_they_were_found_better() -> None:
+    text, strings = corpus(3000, 12), corpus(3000, 2)
+    transformer, lstm = {"model": {"preset": "transformer"}}, {"model": {"preset": "lstm-additive"}}
+    for each, preset, limit, expected in (
+        (text, transformer, {}, ("muon", "cosine")),
+        (text, transformer, {"epochs": 3}, ("muon", "cosine")),
+        (text, transformer, {"minutes": 3}, ("muon", "inverse-sqrt")),  # nobody knows where the cosine would end
+        (text, transformer, {"optimizer": "adam", "schedule": "constant"}, ("adam", "constant")),
+        (text, lstm, {}, ("adam", "cosine")),
+        (strings, transformer, {}, ("adam", "inverse-sqrt")),
+    ):
+        training = chosen(each, **preset, training=limit).training
+        assert (training.optimizer, training.schedule) == expected
+    rates = [chosen(text, model={"preset": "transformer", "width": width}).training.rate for width in (64, 128, 512)]
+    assert rates == sorted(rates, reverse=True)
+
+
 def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:
     assert chosen(corpus(500, 8)).tokenizer.shared is True
     assert chosen(corpus(500, 8, ["夜", "家", "木"])).tokenizer.shared is False
