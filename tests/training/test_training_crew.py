@@ -16,37 +16,25 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from training_material import PAIRS, fresh
 
 from regard.checkpoint import read_tensors, weights_of, write_tensors
-from regard.config import TrainingConfig, settle
-from regard.data.batches import Pairs, encode_pairs, make_batch
-from regard.data.corpus import Example
-from regard.data.tokenizer import Tokenizer
+from regard.config import TrainingConfig
+from regard.data.batches import make_batch
 from regard.errors import UserError
-from regard.models.build import build_model
-from regard.runtime import prepare
 from regard.training import crew as crews
 from regard.training.crew import Crew, others
 from regard.training.loop import train, update
 from regard.training.parts import Others, Part, Turns, backward, part_plan
-from regard.training.state import State, new_state, restore
+from regard.training.state import restore
 
-EXAMPLES = [Example(text, text[::-1]) for text in (f"{i * 7919 % 1000}" * (1 + i % 3) for i in range(60))]
-TOKENIZER = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
-PAIRS: Pairs = encode_pairs(EXAMPLES, TOKENIZER, TOKENIZER, 50)[0]
+PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
 
 
 def settings(**changes: Any) -> TrainingConfig:
     chosen = {"steps": 6, "batch_tokens": 200, "rate": 3e-3, "warmup_steps": 2, "label_smoothing": 0.1}
     chosen |= {"evaluate_every": 100, "metric": "loss", "seed": 5, "processes": 2}
     return TrainingConfig(**{**chosen, **changes})
-
-
-def fresh(training: TrainingConfig, dropout: float) -> State:
-    prepare(1)
-    small = {"preset": "transformer", "width": 16, "heads": 2, "depth": 1, "dropout": dropout}
-    model = build_model(settle({"model": small}).model, TOKENIZER.size, TOKENIZER.size, True, training.seed)
-    return new_state(model, training)
 
 
 def test_parts_are_the_epoch_and_of_like_length() -> None:
@@ -62,7 +50,7 @@ def test_parts_are_the_epoch_and_of_like_length() -> None:
 def test_two_parts_make_the_step_of_one(kind: type[Others]) -> None:
     """Without dropout: the gradient of the mean over both parts' tokens, though their token counts differ."""
     training = settings()
-    together, alone = fresh(training, 0.0), fresh(training, 0.0)
+    together, alone = fresh(training, **PLAIN), fresh(training, **PLAIN)
     with kind(together.model, PAIRS, training) as crew:
         for index, step in ((0, 1), (2, 2)):
             rows = [part_plan(PAIRS, training, 0, rank)[index] for rank in range(2)]
@@ -81,14 +69,14 @@ def test_two_parts_make_the_step_of_one(kind: type[Others]) -> None:
 
 def trained_by(kind: type[Others], training: TrainingConfig, stops: list[int], folder: Path) -> dict[str, torch.Tensor]:
     """The weights after six steps, with a new process and a new state after each stop."""
-    state = fresh(training, 0.3)
+    state = fresh(training)
     for until in [*stops, 6]:
         with kind(state.model, PAIRS, training) as crew:
             for report in train(state, PAIRS, training, lambda: {"loss": 1.0}, crew):
                 if report.step == until:
                     break
         write_tensors(folder / "state", state.tensors(), asdict(state.progress))
-        state = fresh(training, 0.3)
+        state = fresh(training)
         restore(state, *read_tensors(folder / "state"), where="state")
     assert state.progress.step == 6
     return weights_of(state.model)
@@ -106,7 +94,7 @@ def test_resumed_or_in_turns_the_weights_are_the_same_to_the_bit(tmp_path: Path)
 
 def test_a_process_that_is_lost_is_one_clear_line() -> None:
     training = settings()
-    state = fresh(training, 0.0)
+    state = fresh(training, **PLAIN)
     with Crew(state.model, PAIRS, training) as crew:
         crew.begin(Part(0, 10**9, 1))  # no such batch: it fails, as it would without memory
         batch = make_batch(PAIRS, part_plan(PAIRS, training, 0)[0])
@@ -118,7 +106,7 @@ def test_a_process_that_dies_at_once_does_not_hang_the_run(monkeypatch: pytest.M
     """Though it is to be sent more than a pipe holds."""
     monkeypatch.setattr(crews, "_help", sys.exit)  # by its name another function: the new process fails to be told
     training = settings()
-    model = fresh(training, 0.0).model
+    model = fresh(training, **PLAIN).model
     model.ballast = torch.nn.Parameter(torch.zeros(300_000))  # pyrefly: ignore[missing-attribute]
     with pytest.raises(UserError, match="ended unasked"), Crew(model, PAIRS, training) as crew:
         crew.begin(Part(0, 0, 1))
@@ -134,7 +122,7 @@ def test_little_shared_memory_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_who_computes_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = fresh(settings(), 0.0).model
+    model = fresh(settings(), **PLAIN).model
     assert others(model, PAIRS, settings(processes=1)) is None
     assert type(others(model, PAIRS, settings())) is Turns, "one thread: prepare(1) is what one core is"
     assert type(others(model, PAIRS, settings(threads=1))) is Crew

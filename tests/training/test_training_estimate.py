@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import pytest
 import torch
+from training_material import PAIRS, fresh
 
 from regard.checkpoint import copy_weights, weights_of
-from regard.config import TrainingConfig, settle
-from regard.data.batches import encode_pairs
-from regard.data.corpus import Example
-from regard.data.tokenizer import Tokenizer
-from regard.models.build import build_model
+from regard.config import TrainingConfig
 from regard.training.estimate import Estimate, estimate
-from regard.training.state import new_state
 
-EXAMPLES = [Example(text, text) for text in (f"{i * 7919 % 1000}" * (1 + i % 5) for i in range(60))]
-TOKENIZER = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
-PAIRS = encode_pairs(EXAMPLES, TOKENIZER, TOKENIZER, 50)[0]
 TRAINING = TrainingConfig(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
 
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive"])
 def test_nothing_is_left_behind(preset: str) -> None:
-    model = build_model(
-        settle({"model": {"preset": preset, "width": 16}}).model, TOKENIZER.size, TOKENIZER.size, True, 1
-    )
-    state = new_state(model, TRAINING)
+    state = fresh(TRAINING, preset)
+    model = state.model
     before = copy_weights(weights_of(model))
     found = estimate(state, PAIRS, TRAINING, 1000)
     assert found is not None and found.steps == 1000 and found.step_seconds > 0

@@ -9,38 +9,24 @@ from typing import Any
 
 import pytest
 import torch
+from training_material import PAIRS, fresh
 
 from regard.checkpoint import copy_weights, read_tensors, weights_of, write_tensors
-from regard.config import TrainingConfig, settle
-from regard.data.batches import Pairs, encode_pairs, make_batch, plan
-from regard.data.corpus import Example
-from regard.data.tokenizer import Tokenizer
+from regard.config import TrainingConfig
+from regard.data.batches import make_batch, plan
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
-from regard.models.build import build_model
-from regard.runtime import prepare
 from regard.training.choice import choose
 from regard.training.loop import judge, total_steps, train
 from regard.training.parts import part_plan
 from regard.training.report import Report
-from regard.training.state import State, new_state, restore
-
-EXAMPLES = [Example(text, text[::-1]) for text in (f"{i * 7919 % 1000}" * (1 + i % 3) for i in range(60))]
-TOKENIZER = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
-PAIRS: Pairs = encode_pairs(EXAMPLES, TOKENIZER, TOKENIZER, 50)[0]
+from regard.training.state import State, restore
 
 
 def settings(**changes: Any) -> TrainingConfig:
     chosen = {"steps": 17, "batch_tokens": 100, "rate": 3e-3, "warmup_steps": 5, "label_smoothing": 0.1}
     chosen |= {"evaluate_every": 3, "metric": "loss", "average": 3, "seed": 5}
     return TrainingConfig(**{**chosen, **changes})
-
-
-def fresh(training: TrainingConfig, preset: str = "transformer") -> State:
-    prepare(1)
-    small = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "attention_dropout": 0.1}
-    model = build_model(settle({"model": small}).model, TOKENIZER.size, TOKENIZER.size, True, training.seed)
-    return new_state(model, training)
 
 
 def look_at(state: State) -> Callable[[], dict[str, float]]:

@@ -1,0 +1,23 @@
+"""A tiny corpus, and fresh models for it: what the tests of training begin with."""
+
+from __future__ import annotations
+
+from regard.config import TrainingConfig, settle
+from regard.data.batches import Pairs, encode_pairs
+from regard.data.corpus import Example
+from regard.data.tokenizer import Tokenizer
+from regard.models.build import build_model
+from regard.runtime import prepare
+from regard.training.state import State, new_state
+
+EXAMPLES = [Example(text, text[::-1]) for text in (f"{i * 7919 % 1000}" * (1 + i % 3) for i in range(60))]
+TOKENIZER = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
+PAIRS: Pairs = encode_pairs(EXAMPLES, TOKENIZER, TOKENIZER, 50)[0]
+
+
+def fresh(training: TrainingConfig, preset: str = "transformer", **fields: float) -> State:
+    """Two small layers with much dropout, before the first step."""
+    prepare(1)
+    small = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "attention_dropout": 0.1, **fields}
+    model = build_model(settle({"model": small}).model, TOKENIZER.size, TOKENIZER.size, True, training.seed)
+    return new_state(model, training)
