@@ -171,10 +171,9 @@ def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
 
 def _rate(model: ModelConfig, optimizer: str) -> float:
     kinds = {model.encoder, model.decoder}
-    if optimizer == "muon":
-        return float(f"{3e-3 * math.sqrt(128 / model.width):.1g}")
-    if {"transformer", "convolution", "patches"} & kinds:
-        peak = min(0.25 / model.width, 2e-3)  # 1e-3 at width 256
+    if optimizer == "muon" or {"transformer", "convolution", "patches"} & kinds:
+        # of Adam 1e-3 at width 256; of Muon 3e-3 at 128
+        peak = 3e-3 * math.sqrt(128 / model.width) if optimizer == "muon" else min(0.25 / model.width, 2e-3)
         return float(f"{peak / 2 if model.norm == 'post' else peak:.1g}")
     return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3
 
