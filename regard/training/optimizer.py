@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +33,7 @@ class Optimizer:
         adam = torch.optim.AdamW(rest, training.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=decay, fused=True)
         self._kinds: dict[str, torch.optim.Optimizer] = {"adam": adam}
         if inner:
-            self._kinds["muon"] = Muon(inner, training.rate, decay)
+            self._kinds["muon"] = Muon(inner, training.rate, decay, training.processes or 1)
 
     def zero_grad(self) -> None:
         for optimizer in self._kinds.values():
@@ -62,43 +64,40 @@ class Optimizer:
 
 class Muon(torch.optim.Optimizer):
     """Momentum with all its singular values made one (Jordan 2024): no direction of a matrix is learned much faster
-    than another. In float32, all matrices of a shape at a time."""
+    than another. In float32; where other processes wait for this one, their cores take a matrix each."""
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float) -> None:
+    def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float, workers: int = 1) -> None:
         super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # pyrefly: ignore[bad-override]
         for group in self.param_groups:
-            shapes: dict[tuple[int, int], list[Tensor]] = {}
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    shapes.setdefault((min(parameter.shape), max(parameter.shape)), []).append(parameter)
-            for alike in shapes.values():
-                self._step(alike, group["lr"], group["weight_decay"])
+            moving = [parameter for parameter in group["params"] if parameter.grad is not None]
+            change = partial(self._change, rate=group["lr"], decay=group["weight_decay"])
+            for _ in map(change, moving) if self._pool is None else self._pool.map(change, moving):
+                pass
 
-    def _step(self, alike: list[Tensor], rate: float, decay: float) -> None:
-        directions = []
-        for parameter in alike:
-            assert parameter.grad is not None
-            memory = self.state[parameter]
-            momentum = memory.setdefault("momentum", torch.zeros_like(parameter))
-            momentum.lerp_(parameter.grad, 1 - MOMENTUM)
-            ahead = torch.lerp(parameter.grad, momentum, MOMENTUM)  # Nesterov's
-            directions.append(ahead if ahead.shape[0] <= ahead.shape[1] else ahead.T)
-        for parameter, direction in zip(alike, orthogonal(torch.stack(directions)), strict=True):
-            if decay:
-                parameter.mul_(1 - rate * decay)
-            size = SIZE * max(parameter.shape) ** 0.5  # the entries of an orthogonal matrix are as small as it is large
-            parameter.add_(direction if direction.shape == parameter.shape else direction.T, alpha=-rate * size)
+    @torch.no_grad()  # each thread has a mode of its own
+    def _change(self, parameter: Tensor, rate: float, decay: float) -> None:
+        assert parameter.grad is not None
+        momentum = self.state[parameter].setdefault("momentum", torch.zeros_like(parameter))
+        momentum.lerp_(parameter.grad, 1 - MOMENTUM)
+        ahead = torch.lerp(parameter.grad, momentum, MOMENTUM)  # Nesterov's
+        if decay:
+            parameter.mul_(1 - rate * decay)
+        size = SIZE * max(parameter.shape) ** 0.5  # the entries of an orthogonal matrix are as small as it is large
+        parameter.add_(orthogonal(ahead), alpha=-rate * size)
 
 
-def orthogonal(matrices: Tensor) -> Tensor:
-    """About the nearest matrices whose singular values are one: (N, R, C) with R ≤ C, each on its own."""
-    x = matrices / matrices.norm(dim=(1, 2), keepdim=True).clamp_min(1e-12)
+def orthogonal(matrix: Tensor) -> Tensor:
+    """About the nearest matrix whose singular values are all one."""
+    if matrix.shape[0] > matrix.shape[1]:
+        return orthogonal(matrix.T).T
+    x = matrix / matrix.norm().clamp_min(1e-12)
     for a, b, c in ROUNDS:
-        square = torch.bmm(x, x.mT)
-        x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
+        square = x @ x.T
+        x = torch.addmm(x, torch.addmm(square, square, square, beta=b, alpha=c), x, beta=a)
     return x
 
 
