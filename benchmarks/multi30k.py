@@ -2,9 +2,9 @@
 
 python benchmarks/multi30k.py FOLDER [--seeds 3] [--model transformer] [--out runs/multi30k] [--steps N]
 
-FOLDER holds train, val and test_2016_flickr .tok.en.gz and .tok.de.gz: lowercased Moses tokens. BLEU is sacreBLEU's with
-`tokenize=none` on them, beam 5, as the papers report it. A run takes most of an hour on two cores; one that is there is
-not trained again, one that was interrupted is resumed. Everything that was chosen was chosen on the validation set.
+FOLDER holds train, val and test_2016_flickr .tok.en.gz and .tok.de.gz: lowercased Moses tokens. BLEU is sacreBLEU's
+with `tokenize=none` on them, beam 5, as the papers report it. A run takes most of an hour on two cores; one that is
+there is not trained again, one that was interrupted is resumed. All choices were made on the validation set.
 """
 
 from __future__ import annotations
