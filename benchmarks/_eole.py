@@ -88,7 +88,7 @@ def _recurrent(fields: dict[str, Any]) -> dict[str, Any]:
     width = fields["width"]
     return {
         "architecture": "custom",
-        "layers": 1,
+        "layers": fields.get("depth", 1),
         "hidden_size": width,
         "embeddings": {"word_vec_size": width, "position_encoding_type": None},
         "encoder": {"encoder_type": "brnn", "rnn_type": "LSTM"},
