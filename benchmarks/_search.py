@@ -23,14 +23,15 @@ def serve(make: Callable[[dict[str, Any]], Search]) -> None:
     """Answers each line with how many tokens were written."""
     torch.set_num_threads(2)
     torch.manual_seed(1)
-    search = make(json.loads(sys.argv[1]))
+    fields = json.loads(sys.argv[1])
+    search, last = make(fields), fields["size"] - 1  # ids of a larger source vocabulary all become the last one
     print("ready", flush=True)
     for line in sys.stdin:
         sources, beams, size = json.loads(line)
         sources.sort(key=len, reverse=True)
         tokens = 0
         for start in range(0, len(sources), size):
-            rows = [torch.tensor([*row, EOS]) for row in sources[start : start + size]]
+            rows = [torch.tensor([*row, EOS]).clamp(max=last) for row in sources[start : start + size]]
             with torch.inference_mode():
                 tokens += search(pad_sequence(rows, batch_first=True), beams)
         print(tokens, flush=True)
