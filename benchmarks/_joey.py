@@ -7,21 +7,24 @@ from typing import Any
 
 import torch
 from _driver import Batch, Step, serve
-from joeynmt.model import build_model  # pyrefly: ignore[missing-import]
+from joeynmt.model import Model, build_model  # pyrefly: ignore[missing-import]
 from joeynmt.vocabulary import Vocabulary  # pyrefly: ignore[missing-import]
 from torch import Tensor
 
 SPECIALS = {"unk": "<unk>", "pad": "<pad>", "bos": "<s>", "eos": "</s>"}
 
 
-def make(fields: dict[str, Any]) -> Step:
+def joey_model(fields: dict[str, Any]) -> Model:
     settings = {f"{name}_token": text for name, text in SPECIALS.items()}
     settings |= {f"{name}_id": place for place, name in enumerate(SPECIALS)}
     words = [f"w{number}" for number in range(fields["size"] - len(SPECIALS))]
     vocabulary = Vocabulary(words, SimpleNamespace(**settings, sep_token=None, sep_id=None, lang_tags=[]))
-    model = build_model(
-        _transformer(fields) if fields["preset"] == "transformer" else _recurrent(fields), vocabulary, vocabulary
-    )
+    kind = _transformer(fields) if fields["preset"] == "transformer" else _recurrent(fields)
+    return build_model(kind, vocabulary, vocabulary)
+
+
+def make(fields: dict[str, Any]) -> Step:
+    model = joey_model(fields)
     model.loss_function = ("crossentropy", 0.1)
     model.train()
     adam = torch.optim.Adam(model.parameters(), lr=1e-4)
@@ -29,7 +32,7 @@ def make(fields: dict[str, Any]) -> Step:
     def step(batch: Batch) -> int:
         order = batch["source_mask"].sum(1).argsort(descending=True)  # its recurrent encoder wants them so
         batch = {kind: values[order] for kind, values in batch.items()}
-        source, given, wanted = (_swapped(batch[kind]) for kind in ("source", "target_in", "target_out"))
+        source, given, wanted = (swapped(batch[kind]) for kind in ("source", "target_in", "target_out"))
         loss, _, _, _ = model(
             return_type="loss",
             src=source,
@@ -37,9 +40,9 @@ def make(fields: dict[str, Any]) -> Step:
             src_length=batch["source_mask"].sum(1),
             trg_input=given,
             trg=wanted,
-            trg_mask=(wanted != vocabulary.pad_index).unsqueeze(1),
+            trg_mask=(wanted != model.pad_index).unsqueeze(1),
         )
-        tokens = int((wanted != vocabulary.pad_index).sum())
+        tokens = int((wanted != model.pad_index).sum())
         adam.zero_grad()
         (loss / tokens).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -49,7 +52,7 @@ def make(fields: dict[str, Any]) -> Step:
     return step
 
 
-def _swapped(ids: Tensor) -> Tensor:
+def swapped(ids: Tensor) -> Tensor:
     return torch.where(ids < 2, 1 - ids, ids)
 
 
@@ -70,7 +73,7 @@ def _transformer(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _recurrent(fields: dict[str, Any]) -> dict[str, Any]:
     width, dropout = fields["width"], fields["dropout"]
-    shared = {"type": "recurrent", "rnn_type": "lstm", "num_layers": 1, "dropout": dropout}
+    shared = {"type": "recurrent", "rnn_type": "lstm", "num_layers": fields.get("depth", 1), "dropout": dropout}
     shared["embeddings"] = {"embedding_dim": width, "dropout": dropout}
     encoder = {**shared, "hidden_size": width // 2, "bidirectional": True}
     decoder = {

@@ -1,10 +1,11 @@
-"""Decoding speed of a trained Transformer, every engine with the same weights, interleaved: one Markdown table.
+"""Decoding speed of a trained Transformer or LSTM with additive attention, interleaved: one Markdown table.
 
 python benchmarks/decoding.py [RUN SOURCES] [--rounds 3] [--sentences 1000] [--peers ~/.cache/regard/peers]
 
-Without a run, one is trained on dates first. CTranslate2 by hand: its Translator called on token lists, as a user would
-who converted the model. transformers, where its environment exists (benchmarks/peers.py makes it), has random weights
-of the same size and writes as many tokens as the model does on average. One at a time takes a tenth of the sentences.
+Without a run, a Transformer is trained on dates first. Every engine of ours has the same weights. CTranslate2 by hand:
+its Translator called on token lists, as a user would who converted the model. A peer, where its environment exists
+(benchmarks/peers.py makes it), has random weights of the same size, writes as many tokens as the model does on average,
+and takes in bulk the number of sentences that was fastest. One at a time takes a tenth of the sentences.
 """
 
 from __future__ import annotations
@@ -18,23 +19,43 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
 import regard
+from regard.config import ModelConfig
 from regard.data.files import read_lines
 from regard.data.tokenizer import EOS
-from regard.decoding.conversion import built_model
+from regard.decoding.conversion import built_model, why_not
 from regard.pipeline import Translator
 
 HERE = Path(__file__).resolve().parent
+SIZES = (32, 64, 128, 256)
 Translate = Callable[[list[str], int], object]  # texts and beams
+Ask = Callable[[list[str], int, int], None]  # texts, beams, and how many texts at once
 MODES = (
     ("greedy, one at a time", 1, True),
     ("greedy, bulk", 1, False),
     ("beam 5, one at a time", 5, True),
     ("beam 5, bulk", 5, False),
+)
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    folder: str
+    script: str
+    models: tuple[str, ...]
+
+
+PEERS = (
+    Peer("transformers", "transformers", "_search_marian.py", ("transformer",)),
+    Peer("JoeyNMT", "joeynmt", "_search_joey.py", ("lstm-additive",)),
+    Peer("eole", "eole", "_search_eole.py", ("lstm-additive",)),
 )
 
 
@@ -72,22 +93,32 @@ def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
 
 
 def _engines(run: str, texts: list[str], peers: Path) -> dict[str, Translate]:
-    engines: dict[str, Translate] = {}
-    for engine in ("torch", "ctranslate2", "ctranslate2-int8"):
-        model = regard.load(run, 2, engine=engine)  # pyrefly: ignore[bad-argument-type]
-        assert isinstance(model, Translator)
-        engines[f"regard, {engine}"] = _ours(model)
-        if engine != "torch":
-            precision = "int8" if engine.endswith("int8") else "float32"
-            engines[f"CTranslate2 by hand, {precision}"] = _by_hand(model, precision)
+    model = _load(run, "torch")
+    config = model.run.config.model
+    engines = {"regard, torch": _ours(model)}
+    for engine in () if why_not(config, model.model) else ("ctranslate2", "ctranslate2-int8"):
+        precision = "int8" if engine.endswith("int8") else "float32"
+        engines[f"regard, {engine}"] = _ours(_load(run, engine))
+        engines[f"CTranslate2 by hand, {precision}"] = _by_hand(model, precision)
     for translate in engines.values():
         translate(texts[:8], 1)
-    python = peers / "transformers" / "bin" / "python"
-    if python.exists():
-        results = regard.load(run, 2).translate_all(texts[:100], model.search_with(beams=1))
-        written = round(statistics.mean(len(one.tokens) for one in results)) + 1
-        engines["transformers, generate"] = _generate(python, model, written)
+    results = model.translate_all(texts[:100], model.search_with(beams=1))
+    written = round(statistics.mean(len(one.tokens) for one in results)) + 1
+    fields = _fields(model, written)
+    for peer in PEERS:
+        python = peers / peer.folder / "bin" / "python"
+        if fields["preset"] in peer.models and python.exists():
+            ask = _asked(peer, python, model, fields)
+            sizes = {beams: _fastest(ask, texts[:256], beams) for beams in (1, 5)}
+            name = f"{peer.name}, batches of {sizes[1]} and {sizes[5]}"
+            engines[name] = lambda texts, beams, ask=ask, sizes=sizes: ask(texts, beams, sizes[beams])
     return engines
+
+
+def _load(run: str, engine: str) -> Translator:
+    model = regard.load(run, 2, engine=engine)  # pyrefly: ignore[bad-argument-type]
+    assert isinstance(model, Translator)
+    return model
 
 
 def _ours(model: Translator) -> Translate:
@@ -108,27 +139,52 @@ def _by_hand(model: Translator, precision: str) -> Translate:
     return translate
 
 
-def _generate(python: Path, model: Translator, written: int) -> Translate:
+def _fields(model: Translator, written: int) -> dict[str, Any]:
+    """What a peer needs to know to make a model of the same size."""
     config = model.run.config.model
     fields = {"width": config.width, "depth": config.depth, "heads": config.heads, "dropout": 0.0}
-    fields |= {
-        "ffn_width": config.ffn_width or 4 * config.width,
-        "size": model.target_tokenizer.size,
-        "written": written,
-    }
-    command = [str(python), str(HERE / "_generate.py"), json.dumps(fields)]
+    fields |= {"ffn_width": config.ffn_width or 4 * config.width, "written": written}
+    return {**fields, "preset": _preset(config), "size": model.target_tokenizer.size}
+
+
+def _preset(config: ModelConfig) -> str:
+    """Which model of the peers is like it; "none" where its sides differ in size, or its parts are others."""
+    if any(getattr(config, f"{side}_{size}") for side in ("encoder", "decoder") for size in ("width", "depth")):
+        return "none"
+    if config.encoder == config.decoder == "transformer":
+        return "transformer"
+    parts = (config.encoder, config.decoder, config.cell, config.direction, config.context, config.score)
+    return "lstm-additive" if parts == ("rnn", "rnn", "lstm", "both", "attention", "additive") else "none"
+
+
+def _asked(peer: Peer, python: Path, model: Translator, fields: dict[str, Any]) -> Ask:
+    command = [str(python), str(HERE / peer.script), json.dumps(fields)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None and process.stdout is not None
     stdin, stdout = process.stdin, process.stdout
-    if stdout.readline().strip() != "ready":
-        sys.exit("transformers did not start")
+    while (line := stdout.readline()).strip() != "ready":
+        if not line:
+            sys.exit(f"{peer.name} did not start: {' '.join(command[:2])}")
 
-    def translate(texts: list[str], beams: int) -> object:
-        stdin.write(json.dumps([model.source_tokenizer.encode_batch(texts), beams]) + "\n")
+    def ask(texts: list[str], beams: int, size: int) -> None:
+        stdin.write(json.dumps([model.source_tokenizer.encode_batch(texts), beams, size]) + "\n")
         stdin.flush()
-        return stdout.readline()
+        answer = stdout.readline().strip()
+        if answer != str(len(texts) * fields["written"]):
+            sys.exit(f"{peer.name} wrote {answer or 'no'} tokens, not {fields['written']} for each of {len(texts)}")
 
-    return translate
+    return ask
+
+
+def _fastest(ask: Ask, texts: list[str], beams: int) -> int:
+    """How many sentences it had better take at once."""
+    seconds: dict[int, float] = {}
+    ask(texts[:8], beams, 8)
+    for size in SIZES:
+        start = time.perf_counter()
+        ask(texts, beams, size)
+        seconds[size] = time.perf_counter() - start
+    return min(SIZES, key=seconds.__getitem__)
 
 
 def _options() -> argparse.Namespace:

@@ -43,6 +43,7 @@ CONTESTANTS = (
     Contestant("torch's own modules", "_plain.py"),
     Contestant("transformers (Marian)", "_marian.py", ("torch", "transformers"), ("transformer",)),
     Contestant("JoeyNMT", "_joey.py", ("torch", "importlib_metadata", "joeynmt")),
+    Contestant("eole", "_eole.py", ("torch", "eole")),
 )
 
 
