@@ -155,6 +155,8 @@ def _follow(model: Pipeline, text: str, given: SearchConfig, out: Path | None) -
     search = chosen_search(model, given)
     if search.sample:
         raise UserError("--tree follows a beam search, and --sample draws instead; leave one out")
+    if search.short_list:
+        raise UserError("--tree follows a search through all tokens; give --no-short-list")
     if search.beams < 2:
         raise UserError(f"--tree needs a beam to follow: beams = {search.beams}; give --beams 3")
     if out is not None and out.suffix not in (".svg", ".html"):

@@ -113,11 +113,13 @@ def _write(
 
 
 def _greedy(run: Path, search: SearchConfig) -> bool:
-    """Whether one beam is asked for, here or by the run: with more, another engine's outputs may differ."""
+    """Whether one beam over all tokens is asked for, here or by the run: else another engine's outputs may differ."""
     from regard.checkpoint import is_run, read_config
 
-    chosen = search.model_dump(exclude_unset=True)
-    return is_run(run) and chosen.get("beams", read_config(run).search.beams) == 1 and chosen.get("n_best", 1) == 1
+    if not is_run(run):
+        return False
+    chosen = read_config(run).search.model_copy(update=search.model_dump(exclude_unset=True))
+    return chosen.beams == chosen.n_best == 1 and not chosen.short_list
 
 
 def chosen_search(model: Pipeline, given: SearchConfig) -> SearchConfig:

@@ -15,6 +15,8 @@ def check(config: RunConfig) -> None:
     if config.model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model reads and writes one vocabulary; leave it out")
     search = config.search
+    if search.sample and search.short_list:
+        raise UserError("search.sample and search.short_list are both given; a draw looks at all tokens: leave one out")
     if not search.sample and search.n_best > search.beams:
         raise UserError(f"search.n_best = {search.n_best} exceeds search.beams = {search.beams}; raise search.beams")
 

@@ -208,7 +208,7 @@ class SearchConfig(Section):
     max_tokens: Positive | None = None
     """longest output (2 × source + 50 tokens)"""
     short_list: bool = False
-    """write only what the training pairs make likely for the source, and the most frequent tokens: faster"""
+    """write only tokens that are likely for the sources of a batch by the training pairs, or frequent: faster"""
     batch_tokens: Positive = 4096
     """padded source tokens decoded together, beams included"""
 

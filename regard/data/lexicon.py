@@ -16,7 +16,7 @@ from regard.data.tokenizer import BOS, EOS, PAD
 LIKELY = 64  # target tokens kept for a source token
 FREQUENT = 256  # target tokens that are always on the list
 ROUNDS = 4  # of expectation and maximization
-CELLS = 20_000_000  # pairs of a source and a target token that are looked at, at most
+CELLS = 4_000_000  # pairs of a source and a target token that are looked at, about, in rows from all of the corpus
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Lexicon:
 
 def learn_lexicon(source: Ragged, target: Ragged, source_size: int, target_size: int) -> Lexicon:
     """From encoded pairs, row by row. EOS of a source stands for what no word of it explains."""
-    sources, targets, places = _cells(source, target)
-    keys, cell = np.unique(sources * target_size + targets, return_inverse=True)
+    pairs, places = _cells(source, target, target_size)
+    keys, cell = np.unique(pairs, return_inverse=True)
     owner = keys // target_size
     counts = probability = np.ones(len(keys))
     for _ in range(ROUNDS):
@@ -53,14 +53,16 @@ def learn_lexicon(source: Ragged, target: Ragged, source_size: int, target_size:
     return Lexicon(likely, frequent[often[frequent] > 0])
 
 
-def _cells(source: Ragged, target: Ragged) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Every source token beside every target token of its pair: both ids, and which target token it is."""
+def _cells(source: Ragged, target: Ragged, target_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every source token beside every target token of its pair: both ids in one, and which target token it is."""
     sizes = source.lengths * target.lengths
     rows = np.arange(len(sizes))[:: max(1, -(-int(sizes.sum()) // CELLS))]
     wide, high = source.lengths[rows], target.lengths[rows]
     width = np.repeat(wide, high)  # source tokens beside each target token
     first = np.repeat(source.starts[rows], high)
     written = np.arange(high.sum()) + np.repeat(target.starts[rows] - (np.cumsum(high) - high), high)
-    places = np.repeat(np.arange(len(width)), width)
     read = np.arange(width.sum()) + np.repeat(first - (np.cumsum(width) - width), width)
-    return source.ids[read].astype(np.int64), np.repeat(target.ids[written].astype(np.int64), width), places
+    pairs = source.ids[read].astype(np.int64)
+    pairs *= target_size
+    pairs += np.repeat(target.ids[written], width)
+    return pairs, np.repeat(np.arange(len(width), dtype=np.int32), width)

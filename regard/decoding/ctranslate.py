@@ -2,7 +2,7 @@
 
 Its model is built from ours and kept beside the run. Greedy outputs are those of torch. Its beam search ends a sentence
 at a fixed number of finished hypotheses, which with few of them is too early (regard.decoding.beam tells why): with the
-patience given here most outputs are torch's too. What it does not end, or cannot take, is left to torch.
+patience given here most outputs are torch's too. What it cannot take, or with beams does not end, is left to torch.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class FastDecoder:
         for places in plan_batches([len(sources[row]) + 1 for row in rows], self._threads * TURNS * size):
             chosen = [rows[place] for place in places]
             for row, found in zip(chosen, self._search([sources[row] for row in chosen], config, size), strict=True):
-                results[row] = self._accepted(sources[row], found, config)
+                results[row] = found if self._accepts(sources[row], found, config) else None
+            if config.beams == 1:
+                self._cut(sources, [row for row in chosen if results[row] is None], config, size, results)
             if progress is not None:
                 progress(len(chosen))
         return results
@@ -70,18 +72,29 @@ class FastDecoder:
         """Padded tokens that are decoded together: what was asked for, but some turns for every thread."""
         return min(max(sum(lengths) // (self._threads * TURNS), SMALLEST), max(1, config.batch_tokens // config.beams))
 
-    def _accepted(
-        self, source: Sequence[int], found: list[Hypothesis], config: SearchConfig
-    ) -> list[Hypothesis] | None:
-        """What torch would have found, as far as one can see; else None."""
+    def _accepts(self, source: Sequence[int], found: list[Hypothesis], config: SearchConfig) -> bool:
+        """Whether torch would have found it, as far as one can see: ended within the source's own limit (a batch has
+        one for all), or of one beam cut there; and without marks, which we never generate."""
         limit = generation_limit(self.model, source, 1, config)
-        if all(_sound(one, limit) for one in found):
-            return found
-        if config.beams > 1:
-            return None
-        # a batch has one limit for all: what goes on beyond its own is cut there, as torch does
-        [[cut]] = self._search([source], config, 1)
-        return [cut] if len(cut.tokens) + cut.finished == limit and not _marks(cut) else None
+        whole = all(one.finished and len(one.tokens) < limit for one in found)
+        cut = config.beams == 1 and not found[0].finished and len(found[0].tokens) == limit
+        return (whole or cut) and not any({PAD, BOS} & set(one.tokens) for one in found)
+
+    def _cut(
+        self,
+        sources: Sequence[Sequence[int]],
+        rows: list[int],
+        config: SearchConfig,
+        size: int,
+        results: list[list[Hypothesis] | None],
+    ) -> None:
+        """Search again, those of one limit together: what went on beyond its own is cut there, as torch does."""
+        by_limit: dict[int, list[int]] = {}
+        for row in rows:
+            by_limit.setdefault(generation_limit(self.model, sources[row], 1, config), []).append(row)
+        for alike in by_limit.values():
+            for row, found in zip(alike, self._search([sources[row] for row in alike], config, size), strict=True):
+                results[row] = found if self._accepts(sources[row], found, config) else None
 
     def _takes(self, source: Sequence[int]) -> bool:
         return too_long(self.model, source) is None and len(source) < POSITIONS and len(source) > 0
@@ -107,15 +120,6 @@ class FastDecoder:
             [_hypothesis(tokens, score, config) for tokens, score in zip(one.hypotheses, one.scores, strict=True)]
             for one in found
         ]
-
-
-def _sound(found: Hypothesis, limit: int) -> bool:
-    """Ended within its own limit (a batch has one for all), and without marks, which we never generate."""
-    return found.finished and len(found.tokens) < limit and not _marks(found)
-
-
-def _marks(found: Hypothesis) -> bool:
-    return bool({PAD, BOS} & set(found.tokens))
 
 
 def _hypothesis(tokens: list[str], score: float, config: SearchConfig) -> Hypothesis:

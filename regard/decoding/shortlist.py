@@ -22,6 +22,7 @@ class ShortListed(Model):
         self.model, self.ids, self.layer = model, ids, layer
         self.weight, self.bias = layer.weight[ids], layer.bias[ids]
         self.max_source, self.max_target, self.max_total = model.max_source, model.max_target, model.max_total
+        self.train(model.training)  # a new module would train, and the model in it with it
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
         return self.model.encode(source, mask)

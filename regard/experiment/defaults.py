@@ -149,7 +149,7 @@ def _training(
         "batch_tokens": batch_tokens,
         "optimizer": optimizer,
         "rate": _rate(model, optimizer),
-        "schedule": "cosine" if text and planned < math.inf else "inverse-sqrt",
+        "schedule": "cosine" if text and planned < math.inf and given.minutes is None else "inverse-sqrt",
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": 0.1 if text else 0.0,
         "evaluate_every": min(max(known // 20, 50), 1000),

@@ -43,6 +43,11 @@ class Material:
         """Of a translation with a large vocabulary; None of others, where a short list would gain nothing."""
         source, target = self.train.source, self.train.target
         if self.task != "translation" or not isinstance(source, Ragged) or self.target.size < LARGE:
+            if self.config.search.short_list:
+                raise UserError(
+                    f"search.short_list is for translations with a vocabulary of {LARGE:,} entries or more, and this "
+                    f"is {self.task} with {self.target.size:,}; leave it out"
+                )
             return None
         return learn_lexicon(source, target, self.source.size, self.target.size)
 

@@ -142,7 +142,7 @@ def continued(given: RunConfig, stored: RunConfig) -> RunConfig:
         free = {"training": EXTENDABLE, "data": PLACES, "search": set(changes)}.get(section, set())
         for key in sorted(changes.keys() - free):
             raise UserError(
-                f"{section}.{key} = {changes[key]!r}, but the run began with {getattr(old, key)!r}; "
+                f"{section}.{key} = {changes[key]!r}, but the run began with {_began(old, key)!r}; "
                 "resume without it, or train into another directory"
             )
         sections[section] = old.model_copy(update=changes)

@@ -57,7 +57,7 @@ class Writer(Pipeline, ABC):
         if search.short_list and self.run.lexicon is None:
             raise UserError(
                 f"search.short_list: {self.run.path} has no {LEXICON}, which training makes for translations with a "
-                "vocabulary of a thousand entries or more; search without it"
+                "vocabulary of a thousand entries or more; search with --no-short-list (short_list=False)"
             )
         return self.run.lexicon if search.short_list else None
 

@@ -64,7 +64,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
     stepping = _step_seconds(state, training)
     torch.set_num_threads(all_threads)
     weights = sum(one.numel() * one.element_size() for one in state.model.parameters())
-    copies = 2 + 1 + training.average  # Adam's moments, the best, and those to average
+    copies = 2 + 1 + training.average  # moments, the best, and those to average
     peak = _peak()
     memory = None if peak is None else peak * (training.processes or 1) + copies * weights
     return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory)

@@ -64,7 +64,8 @@ class Optimizer:
 
 class Muon(torch.optim.Optimizer):
     """Momentum with all its singular values made one (Jordan 2024): no direction of a matrix is learned much faster
-    than another. In float32; where other processes wait for this one, their cores take a matrix each."""
+    than another. In float32; where processes share the training, as many threads take a matrix each, for the
+    others wait."""
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float, workers: int = 1) -> None:
         super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
@@ -81,7 +82,10 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()  # each thread has a mode of its own
     def _change(self, parameter: Tensor, rate: float, decay: float) -> None:
         assert parameter.grad is not None
-        momentum = self.state[parameter].setdefault("momentum", torch.zeros_like(parameter))
+        memory = self.state[parameter]
+        if "momentum" not in memory:
+            memory["momentum"] = torch.zeros_like(parameter)
+        momentum = memory["momentum"]
         momentum.lerp_(parameter.grad, 1 - MOMENTUM)
         ahead = torch.lerp(parameter.grad, momentum, MOMENTUM)  # Nesterov's
         if decay:

@@ -74,13 +74,13 @@ def restore(state: State, tensors: Weights, numbers: dict[str, Any], where: str)
     for key, tensor in tensors.items():
         group, name = key.rsplit("/", 1)
         groups.setdefault(group, {})[name] = tensor
+    load_weights(state.model, groups.get("last", {}), where)
     try:
         state.progress = Progress(**numbers)
-    except TypeError:
+        state.optimizer.restore({key: tensor for key, tensor in tensors.items() if key.startswith(KINDS)})
+    except (TypeError, KeyError):  # a KeyError: moments of another optimizer
         raise UserError(f"{where}: the training state is damaged; train again into another directory") from None
-    load_weights(state.model, groups.get("last", {}), where)
     state.best = copy_weights(groups["best"]) if "best" in groups else None
     state.recent.clear()
     for i in range(sum(group.startswith("recent/") for group in groups)):
         state.recent.append(copy_weights(groups[f"recent/{i}"]))
-    state.optimizer.restore({key: tensor for key, tensor in tensors.items() if key.startswith(KINDS)})

@@ -207,6 +207,7 @@ def test_nothing_is_printed_before_a_refusal(
         (("look", translator_run, "a b", "--out", tmp_path / "no" / "map.svg"), f"no folder {tmp_path / 'no'}"),
         (("look", translator_run, "a b", "--tree", "--target", "a"), "--target"),
         (("look", translator_run, "a b", "--tree", "--all"), "--all"),
+        (("look", translator_run, "a b", "--tree", "--short-list"), "--no-short-list"),
         (("look", translator_run, "a", "--without", "decoder.layers.0.cross_attention.7"), "heads 0 to 1"),
         (("lesson", "mask", "--out", tmp_path / "no" / "page.html"), f"no folder {tmp_path / 'no'}"),
         (("evaluate", blind, "--engine", "ctranslate2"), "--engine ctranslate2"),

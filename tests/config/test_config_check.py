@@ -18,6 +18,7 @@ CASES: list[tuple[dict, str]] = [
         {"model": LANGUAGE, "tokenizer": {"shared": False}},
         "tokenizer.shared = false, but a language model reads and writes one vocabulary",
     ),
+    ({"search": {"sample": True, "short_list": True}}, "search.sample and search.short_list are both given"),
     ({"search": {"n_best": 7}}, "search.n_best = 7 exceeds search.beams = 5; raise search.beams"),
     ({"data": {"source": "a"}}, "data.source is given without data.target; give both"),
     ({"data": {"dev_target": "a"}}, "data.dev_target is given without data.dev_source; give both"),

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from regard.data.batches import Ragged
-from regard.data.lexicon import FREQUENT, LIKELY, learn_lexicon
+from regard.data.lexicon import FREQUENT, LIKELY, _cells, learn_lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 
 WORDS, SHIFT = 40, 50  # source words 3 to 42; word w becomes w + 50, anywhere in the sentence
@@ -34,8 +34,12 @@ def test_every_word_finds_its_translation() -> None:
 
 
 def test_many_pairs_are_sampled(monkeypatch) -> None:
+    source, target = sentences(2000)
+    whole = (source.lengths * target.lengths).sum()
+    assert len(_cells(source, target, 99)[0]) == whole
     monkeypatch.setattr("regard.data.lexicon.CELLS", 5000)
-    lexicon = learn_lexicon(*sentences(2000), WORDS + 3, WORDS + SHIFT + 3)
+    assert 3000 < len(_cells(source, target, 99)[0]) < 7000 < whole
+    lexicon = learn_lexicon(source, target, WORDS + 3, WORDS + SHIFT + 3)
     right = sum(lexicon.likely[word, 0] == word + SHIFT for word in range(3, WORDS + 3))
     assert right >= WORDS // 2
 

@@ -39,6 +39,7 @@ def test_others_are_as_if_they_were_impossible(preset: str, search, prefixes) ->
     plain = SearchConfig(**search, batch_tokens=1, max_tokens=8)  # a list of its own for every sentence
     listed = plain.model_copy(update={"short_list": True})
     found = decode(model, SOURCES, listed, prefixes, lexicon=lexicon)
+    assert not model.training
     bias = model.output_layer.bias.clone()
     for row, source in enumerate(SOURCES):
         prefix = [] if prefixes is None else prefixes[row]

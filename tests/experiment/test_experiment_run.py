@@ -304,6 +304,7 @@ def test_a_record_without_what_resuming_needs(whole: Path, tmp_path: Path) -> No
         ({"training": {"rate": 0.5}}, r"training\.rate = 0\.5, but the run began with 0\.002; resume without it"),
         ({"model": {"width": 32}}, r"model\.width = 32, but the run began with 16"),
         ({"data": {"seed": 9}}, r"data\.seed = 9, but the run began with 1"),
+        ({"training": {"optimizer": "muon"}}, r"training\.optimizer = 'muon', but the run began with 'adam'"),
         ({"data": {"corpus": "sort"}}, "the training or development data changed"),
     ],
 )
@@ -348,6 +349,7 @@ def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
         ),
         ({"data": {"max_tokens": 1, "lengths": "3-5"}}, "no training pairs: all 120 are left out"),
         ({"training": {"warmup_steps": 50}}, "training.warmup_steps = 50 exceeds training.steps = 14"),
+        ({"search": {"short_list": True}}, "search.short_list is for translations with a vocabulary of 1,000 entries"),
     ],
 )
 def test_what_makes_no_sense_leaves_nothing_behind(tmp_path: Path, change: dict[str, Any], message: str) -> None:

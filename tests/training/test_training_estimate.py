@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 import torch
 from training_material import PAIRS, fresh
@@ -14,21 +16,23 @@ TRAINING = TrainingConfig(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5
 
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive"])
-def test_nothing_is_left_behind(preset: str) -> None:
-    state = fresh(TRAINING, preset)
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_nothing_is_left_behind(preset: str, optimizer: Literal["adam", "muon"]) -> None:
+    training = TRAINING.model_copy(update={"optimizer": optimizer})
+    state = fresh(training, preset)
     model = state.model
     before = copy_weights(weights_of(model))
-    found = estimate(state, PAIRS, TRAINING, 1000)
+    found = estimate(state, PAIRS, training, 1000)
     assert found is not None and found.steps == 1000 and found.step_seconds > 0
-    more = estimate(state, PAIRS, TRAINING.model_copy(update={"average": 9}), 1000)
+    more = estimate(state, PAIRS, training.model_copy(update={"average": 9}), 1000)
     weights = sum(one.numel() * one.element_size() for one in model.parameters())
     assert more is not None and found.memory is not None and more.memory is not None, "Linux tells"
     assert more.memory - found.memory >= 4 * weights, "four more copies to average"
     assert all(torch.equal(before[name], tensor) for name, tensor in weights_of(model).items())
     assert not state.optimizer.moments() and all(one.grad is None for one in model.parameters())
-    assert estimate(state, PAIRS, TRAINING, 10) is None
+    assert estimate(state, PAIRS, training, 10) is None
     state.progress.step = 950
-    assert estimate(state, PAIRS, TRAINING, 1000) is None, "hardly anything is left of it"
+    assert estimate(state, PAIRS, training, 1000) is None, "hardly anything is left of it"
 
 
 def test_what_it_says() -> None:

@@ -231,6 +231,10 @@ def test_a_damaged_state_is_an_error() -> None:
     tensors, numbers = state.tensors(), asdict(state.progress)
     with pytest.raises(UserError, match="there: the training state is damaged"):
         restore(fresh(training), tensors, {**numbers, "unknown": 1}, where="there")
+    with pytest.raises(UserError, match="there: the training state is damaged"):
+        restore(
+            fresh(training), {**tensors, "muon/momentum/decoder.output.bias": torch.ones(1)}, numbers, where="there"
+        )
     with pytest.raises(UserError, match="there lacks"):
         restore(
             fresh(training), {k: v for k, v in tensors.items() if not k.startswith("last/")}, numbers, where="there"
