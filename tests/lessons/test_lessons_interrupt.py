@@ -14,8 +14,10 @@ import pytest
 
 FAKES = '''
 """Two lessons: one is over at once, the other would take minutes."""
-import sys, time
+import signal, sys, time
 from pathlib import Path
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts the tests in the background ignores it
 
 import regard.lessons
 from regard.cli import main
