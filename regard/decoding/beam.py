@@ -58,6 +58,7 @@ def beam_steps(
     """The search step by step: the live hypotheses after each; those that end go into `found`, a list a sentence."""
     beams = _start(limits, config.n_best)
     logits, state = model.step(first, memory, model.start(memory))
+    memory = memory.begun()
     while True:
         beams, parent = _advance(beams, next_log_probs(logits), config, found)
         yield beams
@@ -68,9 +69,9 @@ def beam_steps(
             return
         width_before = logits.shape[0] // len(beams.sentence)
         rows = (staying.unsqueeze(1) * width_before + parent[staying]).flatten()  # (B·W,) in the last step's batch
-        within = len(rows) == logits.shape[0] and len(staying) == len(beams.sentence)
-        memory = memory if within else memory.select(rows)  # every beam of a sentence has the same: nothing to move
-        state = state.select(rows, within)
+        leaving = len(staying) < len(beams.sentence)
+        memory = memory.select(staying) if leaving else memory  # one row for all beams of a sentence
+        state = state.rearrange(rows, staying if leaving else None)
         beams = beams.select(staying)
         logits, state = model.step(beams.tokens[:, :, -1].reshape(-1, 1), memory, state)
 

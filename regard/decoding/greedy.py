@@ -33,30 +33,34 @@ def grow(
     model: Model, memory: Memory, first: Tensor, limits: Tensor, length_penalty: float, choose: Choose
 ) -> list[Hypothesis]:
     """Every row grows by one token a step, and leaves the batch when it reaches EOS or its limit."""
-    size = first.shape[0]
-    rows = torch.arange(size, device=first.device)  # which row of the input each row of the batch still is
-    tokens = first.new_zeros(size, int(limits.max()))
-    log_probs = torch.zeros(tokens.shape, device=first.device)
-    lengths = limits.clone()
+    rows = torch.arange(first.shape[0], device=first.device)  # which row of the input each row of the batch still is
+    written: list[tuple[Tensor, Tensor, Tensor]] = []  # of each step: rows, their tokens and log-probabilities
+    soonest = int(limits.min())
 
     logits, state = model.step(first, memory, model.start(memory))
-    for step in range(tokens.shape[1]):
+    memory = memory.begun()
+    while True:
         scores = next_log_probs(logits)  # (R, V)
-        chosen = choose(scores, rows, step)  # (R,)
-        tokens[rows, step] = chosen
-        log_probs[rows, step] = scores.gather(1, chosen.unsqueeze(1)).squeeze(1)
+        chosen = choose(scores, rows, len(written))  # (R,)
+        written.append((rows, chosen, scores.gather(1, chosen.unsqueeze(1)).squeeze(1)))
         ended = chosen == EOS
-        lengths[rows[ended]] = step + 1
-        staying = (~ended & (limits[rows] > step + 1)).nonzero().squeeze(1)
-        if len(staying) == 0:
-            break
-        if len(staying) < len(rows):
+        if len(written) >= soonest:
+            ended |= limits[rows] <= len(written)
+        if bool(ended.all()):
+            return _collected(written, first.shape[0], length_penalty)
+        if bool(ended.any()):
+            staying = (~ended).nonzero().squeeze(1)
             rows, chosen = rows[staying], chosen[staying]
             memory, state = memory.select(staying), state.select(staying)
         logits, state = model.step(chosen.unsqueeze(1), memory, state)
 
-    ends = lengths.tolist()
-    return [
-        hypothesis(row[:end], log[:end], length_penalty)
-        for row, log, end in zip(tokens.tolist(), log_probs.tolist(), ends, strict=True)
-    ]
+
+def _collected(
+    written: list[tuple[Tensor, Tensor, Tensor]], size: int, length_penalty: float
+) -> list[Hypothesis]:
+    """What the steps wrote, row by row."""
+    rows, tokens, log_probs = (torch.cat(pieces) for pieces in zip(*written, strict=True))
+    order = rows.argsort(stable=True)  # a row's tokens stay in the order of the steps
+    lengths = rows.bincount(minlength=size).tolist()
+    each = zip(tokens[order].split(lengths), log_probs[order].split(lengths), strict=True)
+    return [hypothesis(ids.tolist(), logs.tolist(), length_penalty) for ids, logs in each]

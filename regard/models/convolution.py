@@ -73,7 +73,7 @@ class CausalLayer(nn.Module):
         """(B, T, D) behind the inputs `before` → (B, T, D) and the inputs that the next step needs."""
         inputs = self.residual.before(states)
         states = self.residual.after(states, self.convolution(inputs, before))
-        context = self.cross_attention(self.cross_residual.before(states), keys, values, mask)
+        context = self.cross_attention.look(self.cross_residual.before(states), keys, values, mask)
         states = self.cross_residual.after(states, context)
         seen = torch.cat((before, inputs), dim=1)
         return self.states(states), seen[:, seen.shape[1] - self.convolution.past :]

@@ -134,9 +134,10 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         if self.attention is not None:
             hidden, context, layers = self._attend_along(embedded, memory, state)
         elif self.every_step:
-            context = memory.summary[:, None].expand(-1, tokens.shape[1], -1)
+            summary = memory.summary.repeat_interleave(tokens.shape[0] // memory.summary.shape[0], 0)
+            context = summary[:, None].expand(-1, tokens.shape[1], -1)
             assert self.context_proj is not None
-            constant = self.context_proj(memory.summary)
+            constant = self.context_proj(summary)
             hidden, layers = self.stack(embedded, state.layers, None, self.states.if_watched(), constant)
         else:
             hidden, layers = self.stack(embedded, state.layers, tap=self.states.if_watched())
@@ -151,7 +152,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         """The loop of Bahdanau 2015: the state before each step asks, the answer enters the step."""
         assert self.attention is not None and self.context_proj is not None
         assert state.keys is not None and state.values is not None
-        node = self._as_one_node() if embedded.shape[1] > 1 else None
+        node = self._as_one_node()
         if node is not None:
             cell, weights = node
             projected = cell.project(embedded.transpose(0, 1).contiguous())
@@ -162,7 +163,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         hidden, contexts = [], []
         for projected in next(iter(self.stack.layers)).input_proj(embedded).unbind(1):
             query = layers[-1][0][:, None]
-            context = self.attention(query, state.keys, state.values, mask)[:, 0]
+            context = self.attention.look(query, state.keys, state.values, mask)[:, 0]
             layers = self._step(projected + self.context_proj(context), layers)
             hidden.append(layers[-1][0])
             contexts.append(context)

@@ -21,14 +21,14 @@ from regard.nn.embedding import Output
 OF_SOURCE: dict[str, bool] = {"of_source": True}  # metadata of a field that depends on the source alone
 
 
-def select_rows(value: object, rows: Tensor, within: bool = False) -> object:
+def select_rows(value: object, rows: Tensor, sources: Tensor | None) -> object:
     """Rows of everything a record holds: tensors along their first axis, records and tuples piece by piece."""
     if isinstance(value, Tensor):
         return value.index_select(0, rows)
     if isinstance(value, tuple):
-        return tuple(select_rows(piece, rows, within) for piece in value)
+        return tuple(select_rows(piece, rows, sources) for piece in value)
     if isinstance(value, Record):
-        return value.select(rows, within)
+        return value.rearrange(rows, sources)
     return value
 
 
@@ -36,16 +36,21 @@ def select_rows(value: object, rows: Tensor, within: bool = False) -> object:
 class Record:
     """A named record of tensors whose first axis is the batch."""
 
-    def select(self, rows: Tensor, within: bool = False) -> Self:
-        """The record of these rows, in this order; a row may be taken many times (beams) or never (finished).
+    def select(self, rows: Tensor) -> Self:
+        """The record of these rows, in this order; a row may be taken many times or never (finished)."""
+        return self.rearrange(rows, rows)
 
-        `within`: every row takes the place of one with the same source, so what depends on that alone need not move.
-        """
+    def rearrange(self, rows: Tensor, sources: Tensor | None) -> Self:
+        """The same where rows that stand together (beams) share what depends on the source alone: `sources` are the
+        rows of that to keep, None for all as they are."""
         chosen = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            stays = within and "of_source" in field.metadata
-            chosen[field.name] = value if stays else select_rows(value, rows, within)
+            own = "of_source" not in field.metadata
+            if own:
+                chosen[field.name] = select_rows(value, rows, sources)
+            else:
+                chosen[field.name] = value if sources is None else select_rows(value, sources, sources)
         return type(self)(**chosen)
 
 
@@ -62,6 +67,10 @@ class Memory(Record):
     mask: Tensor  # (B, S), True = real
     summary: Tensor  # (B, D), the one fixed vector
     state: State | None = None  # of a language model, which goes on from where reading ended
+
+    def begun(self) -> Memory:
+        """What `advance` still asks for after `start`: mask and summary. A search need not carry the rest along."""
+        return Memory(self.states[:, :0], self.mask, self.summary)
 
 
 OwnState = TypeVar("OwnState", bound=State)
@@ -84,7 +93,10 @@ class Decoder(nn.Module, ABC, Generic[OwnState]):
 
     @abstractmethod
     def advance(self, tokens: Tensor, memory: Memory, state: OwnState) -> tuple[Tensor, OwnState]:
-        """Tokens (B, T) that follow `state` → features (B, T, E) of what comes after each; the state behind them."""
+        """Tokens (B, T) that follow `state` → features (B, T, E) of what comes after each; the state behind them.
+
+        Where the memory has fewer rows, as many rows of tokens as go on each of its rows stand together (beams).
+        """
 
 
 class Reader(nn.Module, ABC, Generic[OwnState]):

@@ -140,7 +140,7 @@ class DecoderLayer(nn.Module):
         if self.cross_attention is not None and self.cross_residual is not None:
             assert past.memory_keys is not None and past.memory_values is not None
             inputs = self.cross_residual.before(states)
-            context = self.cross_attention(inputs, past.memory_keys, past.memory_values, memory_mask)
+            context = self.cross_attention.look(inputs, past.memory_keys, past.memory_values, memory_mask)
             states = self.cross_residual.after(states, context)
         states = self.ffn_residual.after(states, self.feed_forward(self.ffn_residual.before(states)))
         return self.states(states), LayerState(keys, values, past.memory_keys, past.memory_values)

@@ -105,7 +105,10 @@ class Cosine(Score):
 
 
 class Additive(Score):
-    """vᵀ tanh(W h + U s + b): an MLP of [h, s] (Bahdanau 2015, A.1.2)."""
+    """vᵀ tanh(W h + U s + b): an MLP of [h, s] (Bahdanau 2015, A.1.2).
+
+    tanh(k + q) = 1 - 2 / (1 + e²ᵏ e²q): the powers of keys and queries are taken once each, not once a pair.
+    """
 
     def __init__(self, query_width: int, memory_width: int) -> None:
         super().__init__()
@@ -114,11 +117,25 @@ class Additive(Score):
         self.score_proj = nn.Linear(query_width, 1, bias=False)
 
     def prepare(self, states: Tensor) -> Tensor:
-        return self.key_proj(states)
+        return powers(self.key_proj(states))
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        hidden = torch.tanh(self.query_proj(query)[:, :, None] + keys[:, None])  # (B, T, S, Q)
-        return self.score_proj(hidden).squeeze(-1)
+        fractions = opposition(powers(self.query_proj(query))[:, :, None], keys[:, None])  # (B, T, S, Q)
+        return self.score_proj.weight.sum() - 2 * self.score_proj(fractions).squeeze(-1)
+
+
+REACH = 40.0  # what is farther from nought is taken as that far; e^±80 is still a float, and no product of two is 0·∞
+
+
+def powers(values: Tensor) -> Tensor:
+    """e²ˣ."""
+    return (2 * values.clamp(-REACH, REACH)).exp()
+
+
+def opposition(queries: Tensor, keys: Tensor, out: Tensor | None = None) -> Tensor:
+    """(1 - tanh(k + q)) / 2 of `powers` of k and of q, whose shapes broadcast."""
+    sums = torch.addcmul(queries.new_ones(()), queries, keys, out=out)
+    return sums.reciprocal() if out is None else sums.reciprocal_()
 
 
 class Attention(nn.Module, ABC):
@@ -133,6 +150,12 @@ class Attention(nn.Module, ABC):
     @abstractmethod
     def forward(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """Queries (B, T, Q) → contexts (B, T, width); mask broadcasts over (B, H, T, S)."""
+
+    def look(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """The same for rows that stand together and share a memory: queries (B·W, T, Q), keys and values of B."""
+        rows, length, width = query.shape
+        together = query.reshape(keys.shape[0], -1, width)  # queries do not know of each other: W·T of them, or T
+        return self(together, keys, values, mask).view(rows, length, -1)
 
 
 class ScoredAttention(Attention):

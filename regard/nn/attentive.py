@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.nn.attention import opposition, powers
 from regard.nn.unrolled import lstm_back, lstm_slopes, lstm_step, weight_gradient
 
 
@@ -29,61 +30,90 @@ class AttentiveWeights:
     score: Tensor
 
 
+@dataclass(frozen=True)
+class Passed:
+    """All that the steps went through, each first by step; R rows of B sources, R / B that stand together."""
+
+    gates: Tensor  # (T, R, 4, W) after their activations
+    hidden: Tensor  # (T, R, W)
+    cells: Tensor
+    bounded: Tensor  # tanh of the cells
+    contexts: Tensor  # (T, R, C)
+    weights: Tensor  # (T, B, R / B, S)
+    opposed: Tensor  # (T, B, R / B, S, Q): (1 - tanh(k + W_q h)) / 2
+
+
 def attentive_run(
     projected: Tensor, weights: AttentiveWeights, keys: Tensor, values: Tensor, mask: Tensor, state: tuple[Tensor, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Inputs (T, B, 4·W), keys (B, S, Q), values (B, S, C), mask (B, S) → h, c (T, B, W), contexts (T, B, C)."""
+    """Inputs (T, R, 4·W), powers of keys (B, S, Q), values (B, S, C), mask (B, S) → h, c (T, R, W), contexts (T, R, C).
+
+    Rows that stand together may share a source (beams, R > B) where no gradient is asked for.
+    """
     each = (weights.state, weights.context, weights.query, weights.score[0])
-    return _AttentiveRun.apply(projected, *each, keys, values, mask, *state)
+    if torch.is_grad_enabled():
+        return _AttentiveRun.apply(projected, *each, keys, values, mask, *state)
+    passed = _pass(projected, *each, keys, values, mask, *state)
+    return passed.hidden, passed.cells, passed.contexts
+
+
+def _pass(
+    projected: Tensor,
+    state_weight: Tensor,
+    context_weight: Tensor,
+    query_weight: Tensor,
+    score: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    first: Tensor,
+    first_cell: Tensor,
+) -> Passed:
+    (steps, rows), width, (sources, length, asked) = projected.shape[:2], first.shape[1], keys.shape
+    together = (sources, rows // sources)
+    gates = torch.empty_like(projected).view(steps, rows, 4, width)
+    hidden, cells, bounded = (first.new_empty(steps, rows, width) for _ in range(3))
+    contexts = first.new_empty(steps, rows, values.shape[2])
+    weights = first.new_empty(steps, *together, length)
+    opposed = first.new_empty(steps, *together, length, asked)
+    before, cell, absent, doubled = first, first_cell, ~mask[:, None], -2 * score  # their sum is the same for all keys
+    for step in range(steps):
+        queries = powers(before @ query_weight.t()).view(*together, 1, asked)
+        opposition(queries, keys[:, None], out=opposed[step])
+        torch.softmax((opposed[step] @ doubled).masked_fill_(absent, -math.inf), -1, out=weights[step])
+        torch.bmm(weights[step], values, out=contexts[step].view(*together, -1))
+        now = gates[step].view(rows, -1)
+        torch.addmm(projected[step], before, state_weight.t(), out=now)
+        now.addmm_(contexts[step], context_weight.t())
+        lstm_step(now, cell, cells[step], bounded[step], hidden[step])
+        before, cell = hidden[step], cells[step]
+    return Passed(gates, hidden, cells, bounded, contexts, weights, opposed)
 
 
 class _AttentiveRun(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        projected: Tensor,
-        state_weight: Tensor,
-        context_weight: Tensor,
-        query_weight: Tensor,
-        score: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        mask: Tensor,
-        first: Tensor,
-        first_cell: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        steps, batch, width = projected.shape[0], *first.shape
-        gates = torch.empty_like(projected).view(steps, batch, 4, width)
-        hidden, cells, bounded = (first.new_empty(steps, batch, width) for _ in range(3))
-        contexts = first.new_empty(steps, batch, values.shape[2])
-        weights = first.new_empty(steps, batch, keys.shape[1])
-        matched = first.new_empty(steps, *keys.shape)  # tanh(k + W_q h)
-        before, cell, absent = first, first_cell, ~mask
-        for step in range(steps):
-            torch.add(keys, (before @ query_weight.t())[:, None], out=matched[step]).tanh_()
-            scores = (matched[step] @ score).masked_fill_(absent, -math.inf)
-            torch.softmax(scores, -1, out=weights[step])
-            torch.bmm(weights[step][:, None], values, out=contexts[step][:, None])
-            now = gates[step].view(batch, -1)
-            torch.addmm(projected[step], before, state_weight.t(), out=now)
-            now.addmm_(contexts[step], context_weight.t())
-            lstm_step(now, cell, cells[step], bounded[step], hidden[step])
-            before, cell = hidden[step], cells[step]
-        given = (state_weight, context_weight, query_weight, score, values, first, first_cell)
-        ctx.save_for_backward(gates, hidden, cells, bounded, contexts, weights, matched, *given)
-        return hidden, cells, contexts
+    def forward(ctx: Any, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        _, state_weight, context_weight, query_weight, score, keys, values, _, first, first_cell = inputs
+        assert len(keys) == len(first), "rows that share a source have no gradient"
+        passed = _pass(*inputs)
+        seen = (passed.weights.squeeze(2), passed.opposed.squeeze(2))
+        went = (passed.gates, passed.hidden, passed.cells, passed.bounded, passed.contexts, *seen)
+        ctx.save_for_backward(
+            *went, state_weight, context_weight, query_weight, score, keys, values, first, first_cell
+        )
+        return passed.hidden, passed.cells, passed.contexts
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
-        gates, hidden, cells, bounded, contexts, weights, matched, *given = ctx.saved_tensors
-        state_weight, context_weight, query_weight, score, values, first, first_cell = given
+        gates, hidden, cells, bounded, contexts, weights, opposed, *given = ctx.saved_tensors
+        state_weight, context_weight, query_weight, score, keys, values, first, first_cell = given
         slopes, through = lstm_slopes(gates, cells, bounded, first_cell)
         changes, weight_changes = torch.empty_like(gates), torch.empty_like(weights)
         context_changes = torch.empty_like(contexts)
         query_changes = first.new_empty(len(hidden), first.shape[0], score.shape[0])
-        key_changes, squares = torch.zeros_like(matched[0]), torch.empty_like(matched[0])
-        back, back_cell = torch.zeros_like(first), torch.zeros_like(first)
+        key_changes, steepness = torch.zeros_like(keys), torch.empty_like(keys)
+        back, back_cell, slope = torch.zeros_like(first), torch.zeros_like(first), 4 * score
         for step in reversed(range(len(hidden))):
             back = back.add_(gradients[0][step])
             back_cell = back_cell.add_(gradients[1][step])
@@ -93,20 +123,18 @@ class _AttentiveRun(torch.autograd.Function):
             asked = torch.bmm(values, context_changes[step][:, :, None]).squeeze(2)  # ∂weights (B, S)
             mean = (weights[step] * asked).sum(1, keepdim=True)
             scored = torch.mul(weights[step], asked - mean, out=weight_changes[step])  # ∂scores
-            torch.mul(matched[step], matched[step], out=squares)
-            key_changes.addcmul_(scored[:, :, None], squares, value=-1)
-            steepness = scored.sum(1, keepdim=True) - torch.bmm(scored[:, None], squares).squeeze(1)
-            torch.mul(steepness, score, out=query_changes[step])
+            torch.addcmul(opposed[step], opposed[step], opposed[step], value=-1, out=steepness)  # a quarter of tanh'
+            key_changes.addcmul_(scored[:, :, None], steepness)
+            torch.mul(torch.bmm(scored[:, None], steepness).squeeze(1), slope, out=query_changes[step])
             back = torch.addmm(change @ state_weight, query_changes[step], query_weight)
         changes = changes.flatten(2)
-        key_changes.add_(weight_changes.sum(0)[:, :, None]).mul_(score)
         return (
             changes,
             weight_gradient(changes, hidden, first),
             changes.flatten(0, 1).t() @ contexts.flatten(0, 1),
             weight_gradient(query_changes, hidden, first),
-            weight_changes.flatten() @ matched.flatten(0, 2),
-            key_changes,
+            -2 * (weight_changes.flatten() @ opposed.flatten(0, 2)),
+            key_changes.mul_(slope).div_(2 * keys),  # ∂k = ∂e²ᵏ 2 e²ᵏ
             torch.einsum("tbs,tbc->bsc", weights, context_changes),
             None,
             back,

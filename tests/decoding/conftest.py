@@ -40,13 +40,16 @@ class Toy(Model):
 
     def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         assert isinstance(state, Hash)
-        assert tokens.shape[0] == memory.mask.shape[0] == state.value.shape[0]
+        assert tokens.shape[0] == state.value.shape[0]
+        beams, odd = divmod(tokens.shape[0], memory.mask.shape[0])  # those of a sentence share its row of the memory
+        assert beams > 0 and not odd
         self.rows.append(tokens.shape[0])
         self.modes.append(self.training)
         value, logits = state.value, []
+        source = memory.summary[:, 0].long().repeat_interleave(beams)
         for token in tokens.unbind(1):
             # the source goes into every step, so that memory taken from another row would show
-            value = (value * 31 + token + 7 + memory.summary[:, 0].long()) % BUCKETS
+            value = (value * 31 + token + 7 + source) % BUCKETS
             logits.append(self.table[value])
         return torch.stack(logits, 1), Hash(value)
 

@@ -112,6 +112,29 @@ def test_select_takes_rows_of_memory_and_state(tiny, rows, preset: str) -> None:
     assert again.shape == (1, 1, 11)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("preset", WRITERS)
+def test_rows_that_stand_together_share_a_memory(tiny, rows, preset: str, steps: int) -> None:
+    """Three beams a sentence, whose memory has one row; then the second and the last sentence leave."""
+    model = tiny(preset, depth=1 + steps % 2)
+    with torch.no_grad():
+        memory = model.encode(rows.source, rows.mask)
+        _, state = model.step(rows.target[:, :2], memory, model.start(memory))
+        beams = torch.arange(len(rows.mask)).repeat_interleave(3)
+        tokens = 3 + torch.arange(len(beams) * steps).view(-1, steps) % 7
+        expected, after = model.step(tokens, memory.select(beams), state.select(beams))
+        memory = memory.begun()
+        shared, state = model.step(tokens, memory, state.rearrange(beams, None))
+        assert torch.allclose(shared, expected, **TIGHT)
+        staying = torch.arange(len(rows.mask) - 1)[torch.arange(len(rows.mask) - 1) != 1]
+        moved = (staying.unsqueeze(1) * 3 + torch.tensor([2, 0, 0])).flatten()  # and beams take each other's place
+        sources = beams[moved]
+        whole = model.encode(rows.source, rows.mask).select(sources)
+        expected, _ = model.step(tokens[moved], whole, after.select(moved))
+        again, _ = model.step(tokens[moved], memory.select(staying), state.rearrange(moved, staying))
+        assert torch.allclose(again, expected, **TIGHT)
+
+
 @pytest.mark.parametrize("preset", TEXTS)
 def test_the_same_seed_gives_the_same_weights(tiny, preset: str) -> None:
     torch.manual_seed(100)
