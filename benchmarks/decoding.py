@@ -1,11 +1,12 @@
 """Decoding speed of a trained Transformer or LSTM with additive attention, interleaved: one Markdown table.
 
-python benchmarks/decoding.py [RUN SOURCES] [--rounds 3] [--sentences 1000] [--peers ~/.cache/regard/peers]
+python benchmarks/decoding.py [RUN SOURCES] [--beside RUN] [--rounds 3] [--sentences 1000] [--peers FOLDER]
 
-Without a run, a Transformer is trained on dates first. Every engine of ours has the same weights. CTranslate2 by hand:
-its Translator called on token lists, as a user would who converted the model. A peer, where its environment exists
-(benchmarks/peers.py makes it), has random weights of the same size, writes as many tokens as the model does on average,
-and takes in bulk the number of sentences that was fastest. One at a time takes a tenth of the sentences.
+Without a run, a Transformer is trained on dates first. Every engine of ours has the same weights, but for those of a
+run that is put beside it (a student and its teacher). CTranslate2 by hand: its Translator called on token lists, as a
+user would who converted the model. A peer, where its environment exists (benchmarks/peers.py makes it), has random
+weights of the same size, writes as many tokens as the model does on average, and takes in bulk the number of sentences
+that was fastest. One at a time takes a tenth of the sentences.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from regard.pipeline import Translator
 
 HERE = Path(__file__).resolve().parent
 SIZES = (32, 64, 128, 256)
+ENGINES = ("torch", "ctranslate2", "ctranslate2-int8")
 Translate = Callable[[list[str], int], object]  # texts and beams
 Ask = Callable[[list[str], int, int], None]  # texts, beams, and how many texts at once
 MODES = (
@@ -73,6 +75,8 @@ def main() -> None:
 
 def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
     engines = _engines(run, texts, Path(options.peers).expanduser())
+    for other in options.beside:
+        engines |= {f"{Path(other).name}, {engine}": _ours(_load(other, engine)) for engine in ENGINES}
     print(f"## Decoding: {len(texts):,} sentences, sentences a second, 2 threads\n")
     print(
         f"{platform.processor() or platform.machine()}, torch {torch.__version__}; medians of {options.rounds} rounds\n"
@@ -96,7 +100,7 @@ def _engines(run: str, texts: list[str], peers: Path) -> dict[str, Translate]:
     model = _load(run, "torch")
     config = model.run.config.model
     engines = {"regard, torch": _ours(model)}
-    for engine in () if why_not(config, model.model) else ("ctranslate2", "ctranslate2-int8"):
+    for engine in () if why_not(config, model.model) else ENGINES[1:]:
         precision = "int8" if engine.endswith("int8") else "float32"
         engines[f"regard, {engine}"] = _ours(_load(run, engine))
         engines[f"CTranslate2 by hand, {precision}"] = _by_hand(model, precision)
@@ -191,6 +195,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", nargs="?")
     parser.add_argument("sources", nargs="?")
+    parser.add_argument(
+        "--beside", action="append", default=[], help="another Transformer's run, with the same sources"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--peers", default="~/.cache/regard/peers")

@@ -55,9 +55,7 @@ def grow(
         logits, state = model.step(chosen.unsqueeze(1), memory, state)
 
 
-def _collected(
-    written: list[tuple[Tensor, Tensor, Tensor]], size: int, length_penalty: float
-) -> list[Hypothesis]:
+def _collected(written: list[tuple[Tensor, Tensor, Tensor]], size: int, length_penalty: float) -> list[Hypothesis]:
     """What the steps wrote, row by row."""
     rows, tokens, log_probs = (torch.cat(pieces) for pieces in zip(*written, strict=True))
     order = rows.argsort(stable=True)  # a row's tokens stay in the order of the steps

@@ -98,9 +98,7 @@ class _AttentiveRun(torch.autograd.Function):
         passed = _pass(*inputs)
         seen = (passed.weights.squeeze(2), passed.opposed.squeeze(2))
         went = (passed.gates, passed.hidden, passed.cells, passed.bounded, passed.contexts, *seen)
-        ctx.save_for_backward(
-            *went, state_weight, context_weight, query_weight, score, keys, values, first, first_cell
-        )
+        ctx.save_for_backward(*went, state_weight, context_weight, query_weight, score, keys, values, first, first_cell)
         return passed.hidden, passed.cells, passed.contexts
 
     @staticmethod
