@@ -131,7 +131,9 @@ def _training(
 ) -> TrainingConfig:
     tokens = max(_tokens(measure.longer, tokenizer), measure.cells)  # of the longer side of a pair
     everything = measure.pairs * tokens
-    batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), 4096)
+    text = metric in ("bleu", "chrf")
+    most = 2048 if text else 4096  # sentences are learned faster, pass by pass, from twice as many steps (LOG.md)
+    batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), most)
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
         steps = _steps(everything / batch_tokens, batch_tokens, tokens, model, tokenizer)
@@ -139,7 +141,6 @@ def _training(
         steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * everything / batch_tokens)
     )
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
-    text = metric in ("bleu", "chrf")
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
     each = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
     long = min(known * each, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
@@ -148,7 +149,7 @@ def _training(
         "steps": steps,
         "batch_tokens": batch_tokens,
         "optimizer": optimizer,
-        "rate": _rate(model, optimizer),
+        "rate": _rate(model, optimizer, batch_tokens),
         "schedule": "cosine" if text and planned < math.inf and given.minutes is None else "inverse-sqrt",
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": 0.1 if text else 0.0,
@@ -169,12 +170,13 @@ def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
     return characters / per_token + 1
 
 
-def _rate(model: ModelConfig, optimizer: str) -> float:
+def _rate(model: ModelConfig, optimizer: str, batch_tokens: int) -> float:
     kinds = {model.encoder, model.decoder}
     if optimizer == "muon" or {"transformer", "convolution", "patches"} & kinds:
-        # of Adam 1e-3 at width 256; of Muon 3e-3 at 128
-        peak = 3e-3 * math.sqrt(128 / model.width) if optimizer == "muon" else min(0.25 / model.width, 2e-3)
-        return float(f"{peak / 2 if model.norm == 'post' else peak:.1g}")
+        half = 0.5 if model.norm == "post" else 1.0
+        if optimizer == "muon":  # 2.1e-3 at width 128 and batches of 2,048
+            return float(f"{half * 2.1e-3 * math.sqrt(128 / model.width * batch_tokens / 2048):.2g}")
+        return float(f"{half * min(0.25 / model.width, 2e-3):.1g}")  # 1e-3 at width 256
     return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3
 
 

@@ -66,7 +66,7 @@ def test_sizes_grow_with_the_corpus() -> None:
     dropouts = [config.model.dropout or 0 for config in configs]
     assert dropouts == sorted(dropouts, reverse=True) and dropouts[0] > dropouts[-1]
     batches = [config.training.batch_tokens or 0 for config in configs]
-    assert batches == sorted(batches) and batches[0] < batches[-1] <= 4096
+    assert batches == sorted(batches) and batches[0] < batches[-1] <= 2048
 
 
 def test_a_long_run_is_shared_by_two_processes_unless_threads_are_counted() -> None:
@@ -94,6 +94,8 @@ def test_text_is_learned_with_muon_and_a_cosine_where_they_were_found_better() -
         assert (training.optimizer, training.schedule) == expected
     rates = [chosen(text, model={"preset": "transformer", "width": width}).training.rate for width in (64, 128, 512)]
     assert rates == sorted(set(rates), reverse=True)
+    rates = [chosen(text, **transformer, training={"batch_tokens": size}).training.rate for size in (4096, 2048, 512)]
+    assert rates == sorted(set(rates), reverse=True)  # noisier gradients, smaller steps
 
 
 def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:
