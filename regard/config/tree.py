@@ -163,6 +163,8 @@ class TrainingConfig(Section):
     """updates over which the rate rises from 0"""
     label_smoothing: Share | None = None
     """probability mass spread over the vocabulary"""
+    splitting: Share = 0.0
+    """share of the pieces of bpe that are taken apart into those they were merged of, anew in every batch"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regard.config import RunConfig
 from regard.config.check import check
@@ -12,6 +12,7 @@ from regard.data.batches import Pairs, Ragged, encode_pairs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.lexicon import Lexicon, learn_lexicon
 from regard.data.pictures import Pictures
+from regard.data.splitting import Splitting
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.experiment.defaults import complete
@@ -75,6 +76,9 @@ def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer | Pict
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
+    if config.training.splitting > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
+        longest = _longest(config, model, corpus.train) + 1  # with its mark
+        train = replace(train, splitting=(Splitting.of(source, longest), Splitting.of(target, longest)))
     if (config.training.processes or 1) > len(train):
         raise UserError(
             f"training.processes = {config.training.processes}, but there are {len(train)} training pairs; "
@@ -99,6 +103,11 @@ def _check_fit(config: RunConfig, corpus: Corpus) -> None:
         raise UserError(
             f"model.encoder = {config.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
             f"take another encoder, such as that of model.preset = {remedy}"
+        )
+    if config.training.splitting > 0 and (config.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
+        raise UserError(
+            f"training.splitting = {config.training.splitting} takes pieces of bpe apart, and this is {task} with "
+            f"tokenizer.kind = {config.tokenizer.kind!r}; leave it out"
         )
     if task == "continuation" and config.model.encoder != "none":
         raise UserError(

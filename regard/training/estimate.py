@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from regard.config import TrainingConfig
-from regard.data.batches import Pairs, make_batch
+from regard.data.batches import Pairs
 from regard.runtime import seed_step
-from regard.training.parts import backward, part_plan, threads_each
+from regard.training.parts import backward, part_batch, part_plan, threads_each
 from regard.training.report import clock
 from regard.training.state import State, new_state
 
@@ -49,7 +49,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
     left = None if steps is None else max(steps - state.progress.step, 0)
     if left is not None and left < SHORT:
         return None
-    batches = [make_batch(pairs, rows) for rows in _chosen(pairs, training)]
+    batches = [part_batch(pairs, rows, training, 0) for rows in _chosen(pairs, training)]
     state.model.train()
     all_threads = torch.get_num_threads()
     torch.set_num_threads(threads_each(training))

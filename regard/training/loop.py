@@ -11,11 +11,11 @@ from torch import nn
 
 from regard.checkpoint import copy_weights, weights_of
 from regard.config import TrainingConfig
-from regard.data.batches import Batch, Pairs, make_batch
+from regard.data.batches import Batch, Pairs
 from regard.errors import UserError
 from regard.runtime import seed_step
 from regard.training.loss import Loss
-from regard.training.parts import Others, Part, backward, part_plan
+from regard.training.parts import Others, Part, backward, part_batch, part_plan
 from regard.training.report import Report
 from regard.training.schedule import rate
 from regard.training.state import State
@@ -40,7 +40,7 @@ def train(
         now = rate(step, training, total)
         if others is not None:
             others.begin(Part(epoch, index, step))
-        batch = make_batch(pairs, rows)
+        batch = part_batch(pairs, rows, training, step)
         seed_step(training.seed, step)
         loss, norm, tokens = update(state, batch, now, training, others)
 

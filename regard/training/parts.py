@@ -47,6 +47,11 @@ def part_plan(pairs: Pairs, training: TrainingConfig, epoch: int, rank: int = 0)
     return plan(pairs, max(training.batch_tokens // ranks, 1), training.seed, epoch, rank, ranks)
 
 
+def part_batch(pairs: Pairs, rows: np.ndarray, training: TrainingConfig, step: int, rank: int = 0) -> Batch:
+    """The batch of one rank in an update, whatever process makes it."""
+    return make_batch(pairs, rows, training.splitting, (training.seed, step, rank))
+
+
 def backward(model: Model, batch: Batch, smoothing: float, summed: bool = False) -> Loss:
     """Add the gradient of the batch's mean loss to the parameters'; `summed`: of the sum over its tokens."""
     features = model.features(batch.source, batch.source_mask, batch.target_in)
@@ -72,7 +77,7 @@ class Rank:
         if part.epoch != self._planned:
             self._planned = part.epoch
             self._batches = part_plan(self._pairs, self._training, part.epoch, self._rank)
-        batch = make_batch(self._pairs, self._batches[part.index])
+        batch = part_batch(self._pairs, self._batches[part.index], self._training, part.step, self._rank)
         seed_step(self._training.seed, part.step, self._rank)
         loss = backward(self._model, batch, self._training.label_smoothing or 0.0, summed=True)
         tokens = batch.token_count

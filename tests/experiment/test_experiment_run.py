@@ -176,6 +176,15 @@ def test_what_is_left_out_is_counted(tmp_path: Path, capsys: pytest.CaptureFixtu
 # --- interrupted and resumed ---
 
 
+def test_pieces_taken_apart_are_more_tokens_to_learn(tmp_path: Path) -> None:
+    tokens = []
+    for share in (0.0, 0.5):
+        config = tiny(tokenizer={"kind": "bpe", "size": 300}, training={"splitting": share})
+        assert go(tmp_path / str(share), config).status == "finished"
+        tokens.append(sum(line["tokens"] for line in read_metrics(tmp_path / str(share) / "metrics.jsonl")))
+    assert tokens[1] > tokens[0]
+
+
 @pytest.mark.parametrize("step", [3, 5, 12])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_saves_and_resume_ends_with_the_same_weights(
@@ -349,6 +358,10 @@ def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
         ),
         ({"data": {"max_tokens": 1, "lengths": "3-5"}}, "no training pairs: all 120 are left out"),
         ({"training": {"warmup_steps": 50}}, "training.warmup_steps = 50 exceeds training.steps = 14"),
+        (
+            {"training": {"splitting": 0.1}},
+            "training.splitting = 0.1 takes pieces of bpe apart, and this is translation",
+        ),
         ({"search": {"short_list": True}}, "search.short_list is for translations with a vocabulary of 1,000 entries"),
     ],
 )
