@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.data.tokenizer import Tokenizer
+from regard.data.tokenizer import PAD, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class Splitting:
             halves[ids[left + right]] = ids[left], ids[right]
         return cls(halves, longest)
 
-    def take_apart(self, ids: np.ndarray, mask: np.ndarray, share: float, draw: np.random.Generator):
+    def take_apart(
+        self, ids: np.ndarray, mask: np.ndarray, share: float, draw: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Padded rows (B, L) and their mask → the same with longer rows; one that would be too long stays whole."""
         rows, pieces = np.nonzero(mask)[0], ids[mask]
         fresh = np.ones(len(pieces), bool)  # those that have not had their chance yet
@@ -47,7 +49,9 @@ class Splitting:
             fresh[first] = fresh[first + 1] = True
         return self._padded(ids, mask, rows, pieces)
 
-    def _padded(self, ids: np.ndarray, mask: np.ndarray, rows: np.ndarray, pieces: np.ndarray):
+    def _padded(
+        self, ids: np.ndarray, mask: np.ndarray, rows: np.ndarray, pieces: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         lengths = np.bincount(rows, minlength=len(ids))
         whole = lengths > self.longest
         if whole.any():
@@ -60,6 +64,6 @@ class Splitting:
             order = np.argsort(rows, kind="stable")
             rows, pieces, lengths = rows[order], pieces[order], np.bincount(rows, minlength=len(ids))
         real = np.arange(lengths.max()) < lengths[:, None]
-        padded = np.zeros(real.shape, ids.dtype)
+        padded = np.full(real.shape, PAD, ids.dtype)
         padded[real] = pieces
         return padded, real
