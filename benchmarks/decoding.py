@@ -35,7 +35,6 @@ from regard.pipeline import Translator
 
 HERE = Path(__file__).resolve().parent
 SIZES = (32, 64, 128, 256)
-ENGINES = ("torch", "ctranslate2", "ctranslate2-int8")
 Translate = Callable[[list[str], int], object]  # texts and beams
 Ask = Callable[[list[str], int, int], None]  # texts, beams, and how many texts at once
 MODES = (
@@ -76,7 +75,7 @@ def main() -> None:
 def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
     engines = _engines(run, texts, Path(options.peers).expanduser())
     for other in options.beside:
-        engines |= {f"{Path(other).name}, {engine}": _ours(_load(other, engine)) for engine in ENGINES}
+        engines |= _own_engines(other, other, texts)
     print(f"## Decoding: {len(texts):,} sentences, sentences a second, 2 threads\n")
     print(
         f"{platform.processor() or platform.machine()}, torch {torch.__version__}; medians of {options.rounds} rounds\n"
@@ -98,14 +97,10 @@ def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
 
 def _engines(run: str, texts: list[str], peers: Path) -> dict[str, Translate]:
     model = _load(run, "torch")
-    config = model.run.config.model
-    engines = {"regard, torch": _ours(model)}
-    for engine in () if why_not(config, model.model) else ENGINES[1:]:
-        precision = "int8" if engine.endswith("int8") else "float32"
-        engines[f"regard, {engine}"] = _ours(_load(run, engine))
-        engines[f"CTranslate2 by hand, {precision}"] = _by_hand(model, precision)
-    for translate in engines.values():
-        translate(texts[:8], 1)
+    engines = _own_engines(run, "regard", texts)
+    for precision in () if why_not(model.run.config.model, model.model) else ("float32", "int8"):
+        by_hand = engines[f"CTranslate2 by hand, {precision}"] = _by_hand(model, precision)
+        by_hand(texts[:8], 1)
     results = model.translate_all(texts[:100], model.search_with(beams=1))
     written = round(statistics.mean(len(one.tokens) for one in results)) + 1
     fields = _fields(model, written)
@@ -116,6 +111,16 @@ def _engines(run: str, texts: list[str], peers: Path) -> dict[str, Translate]:
             sizes = {beams: _fastest(ask, texts[:256], beams) for beams in (1, 5)}
             name = f"{peer.name}, batches of {sizes[1]} and {sizes[5]}"
             engines[name] = lambda texts, beams, ask=ask, sizes=sizes: ask(texts, beams, sizes[beams])
+    return engines
+
+
+def _own_engines(run: str, name: str, texts: list[str]) -> dict[str, Translate]:
+    """Every engine of ours that takes the run's model, warmed up."""
+    plain = _load(run, "torch")
+    fast = () if why_not(plain.run.config.model, plain.model) else ("ctranslate2", "ctranslate2-int8")
+    engines = {f"{name}, {engine}": _ours(_load(run, engine)) for engine in ("torch", *fast)}
+    for translate in engines.values():
+        translate(texts[:8], 1)
     return engines
 
 
@@ -195,9 +200,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", nargs="?")
     parser.add_argument("sources", nargs="?")
-    parser.add_argument(
-        "--beside", action="append", default=[], help="another Transformer's run, with the same sources"
-    )
+    parser.add_argument("--beside", action="append", default=[], help="another run, with the same sources")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--peers", default="~/.cache/regard/peers")

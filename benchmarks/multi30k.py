@@ -44,8 +44,8 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
     "lstm-additive": (
         37.33,
         {
-            "model": {"width": 256, "depth": 1, "tied_embeddings": True, "dropout": 0.3},
-            "training": {**TRAINING, "rate": 2e-3, "steps": 2200, "warmup_steps": 200, "evaluate_every": 200},
+            "model": {"width": 256, "depth": 1, "tied_embeddings": True, "dropout": 0.2},
+            "training": {**TRAINING, "optimizer": "adam", "rate": 2e-3, "steps": 6800, "evaluate_every": 520},
         },
     ),
 }

@@ -163,8 +163,9 @@ class TrainingConfig(Section):
     """updates over which the rate rises from 0"""
     label_smoothing: Share | None = None
     """probability mass spread over the vocabulary"""
-    splitting: Share = 0.0
-    """share of the pieces of bpe that are taken apart into those they were merged of, anew in every batch"""
+    unmerging: Share = 0.0
+    """share of the pieces of bpe that are taken apart into those they were merged of, anew in every batch (which grows
+    by it, beyond batch_tokens)"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
@@ -178,7 +179,7 @@ class TrainingConfig(Section):
     average: Natural = 0
     """average the weights of the last so many looks; the average is the model where it is better on dev (0: off)"""
     seed: Natural = 1
-    """initial weights, order of batches, dropout"""
+    """initial weights, order of batches, dropout, pieces taken apart"""
     threads: Positive | None = None
     """CPU threads of a process (all cores, shared out among the processes)"""
     processes: Positive | None = None

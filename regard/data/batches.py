@@ -12,8 +12,8 @@ from torch import Tensor
 
 from regard.data.pictures import Gallery, Pictures, hang
 from regard.data.records import Example, Skipped
-from regard.data.splitting import Splitting
 from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer
+from regard.data.unmerging import Unmerging
 from regard.errors import UserError
 
 ENCODED_TOGETHER = 20_000
@@ -67,7 +67,7 @@ class Pairs:
     source: Ragged | Gallery
     target: Ragged
     examples: np.ndarray  # (rows,) the index of each row's example in the list that was encoded
-    splitting: tuple[Splitting, Splitting] | None = None  # of sources and targets, where pieces are taken apart
+    unmerging: tuple[Unmerging, Unmerging] | None = None  # of sources and targets, where pieces are taken apart
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -191,10 +191,10 @@ def make_batch(
     source, source_mask = pairs.source.padded(rows)
     target_out, target_mask = pairs.target.padded(rows)
     if share > 0:
-        assert pairs.splitting is not None, "pairs whose pieces nobody can take apart"
+        assert pairs.unmerging is not None, "pairs whose pieces nobody can take apart"
         draw = np.random.default_rng(seed)
-        source, source_mask = pairs.splitting[0].take_apart(source, source_mask, share, draw)
-        target_out, target_mask = pairs.splitting[1].take_apart(target_out, target_mask, share, draw)
+        source, source_mask = pairs.unmerging[0].take_apart(source, source_mask, share, draw)
+        target_out, target_mask = pairs.unmerging[1].take_apart(target_out, target_mask, share, draw)
     target_in = np.full_like(target_out, BOS)
     target_in[:, 1:] = np.where(target_mask[:, 1:], target_out[:, :-1], PAD)
     return Batch(

@@ -37,7 +37,7 @@ def hypothesis(tokens: list[int], log_probs: list[float], length_penalty: float)
 def next_log_probs(logits: Tensor) -> Tensor:
     """Log-probabilities of the token after the last: (B, T, V) → (B, V). PAD and BOS are never generated."""
     log_probs = torch.log_softmax(logits[:, -1].float(), dim=-1)
-    log_probs[:, PAD] = log_probs[
-        :, BOS
-    ] = -torch.inf  # their mass is not spread over the others: scores stay the model's own
+    # their mass is not spread over the others: scores stay the model's own
+    log_probs[:, PAD] = -torch.inf
+    log_probs[:, BOS] = -torch.inf
     return log_probs

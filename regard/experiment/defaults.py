@@ -174,8 +174,9 @@ def _rate(model: ModelConfig, optimizer: str, batch_tokens: int) -> float:
     kinds = {model.encoder, model.decoder}
     if optimizer == "muon" or {"transformer", "convolution", "patches"} & kinds:
         half = 0.5 if model.norm == "post" else 1.0
-        if optimizer == "muon":  # 2.1e-3 at width 128 and batches of 2,048
-            return float(f"{half * 2.1e-3 * math.sqrt(128 / model.width * batch_tokens / 2048):.2g}")
+        if optimizer == "muon":  # measured at width 128
+            peak = 2.1e-3 if batch_tokens <= 2048 else 3e-3
+            return float(f"{half * peak * math.sqrt(128 / model.width):.2g}")
         return float(f"{half * min(0.25 / model.width, 2e-3):.1g}")  # 1e-3 at width 256
     return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3
 

@@ -12,8 +12,8 @@ from regard.data.batches import Pairs, Ragged, encode_pairs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.lexicon import Lexicon, learn_lexicon
 from regard.data.pictures import Pictures
-from regard.data.splitting import Splitting
 from regard.data.tokenizer import Labels, Tokenizer
+from regard.data.unmerging import Unmerging
 from regard.errors import UserError
 from regard.experiment.defaults import complete
 from regard.models.build import build_model
@@ -76,9 +76,9 @@ def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer | Pict
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
-    if config.training.splitting > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
+    if config.training.unmerging > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
         longest = _longest(config, model, corpus.train) + 1  # with its mark
-        train = replace(train, splitting=(Splitting.of(source, longest), Splitting.of(target, longest)))
+        train = replace(train, unmerging=(Unmerging.of(source, longest), Unmerging.of(target, longest)))
     if (config.training.processes or 1) > len(train):
         raise UserError(
             f"training.processes = {config.training.processes}, but there are {len(train)} training pairs; "
@@ -104,9 +104,9 @@ def _check_fit(config: RunConfig, corpus: Corpus) -> None:
             f"model.encoder = {config.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
             f"take another encoder, such as that of model.preset = {remedy}"
         )
-    if config.training.splitting > 0 and (config.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
+    if config.training.unmerging > 0 and (config.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
         raise UserError(
-            f"training.splitting = {config.training.splitting} takes pieces of bpe apart, and this is {task} with "
+            f"training.unmerging = {config.training.unmerging} takes pieces of bpe apart, and this is {task} with "
             f"tokenizer.kind = {config.tokenizer.kind!r}; leave it out"
         )
     if task == "continuation" and config.model.encoder != "none":

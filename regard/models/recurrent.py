@@ -134,7 +134,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         if self.attention is not None:
             hidden, context, layers = self._attend_along(embedded, memory, state)
         elif self.every_step:
-            summary = memory.summary.repeat_interleave(tokens.shape[0] // memory.summary.shape[0], 0)
+            summary = memory.summary.repeat_interleave(tokens.shape[0] // max(memory.summary.shape[0], 1), 0)
             context = summary[:, None].expand(-1, tokens.shape[1], -1)
             assert self.context_proj is not None
             constant = self.context_proj(summary)
@@ -152,7 +152,8 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         """The loop of Bahdanau 2015: the state before each step asks, the answer enters the step."""
         assert self.attention is not None and self.context_proj is not None
         assert state.keys is not None and state.values is not None
-        node = self._as_one_node()
+        shared = embedded.shape[0] > state.keys.shape[0]  # by beams: then the node has no gradient
+        node = None if shared and torch.is_grad_enabled() else self._as_one_node()
         if node is not None:
             cell, weights = node
             projected = cell.project(embedded.transpose(0, 1).contiguous())

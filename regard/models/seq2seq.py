@@ -37,7 +37,10 @@ class Record:
     """A named record of tensors whose first axis is the batch."""
 
     def select(self, rows: Tensor) -> Self:
-        """The record of these rows, in this order; a row may be taken many times or never (finished)."""
+        """The record of these rows, in this order; a row may be taken many times or never (finished).
+
+        Where rows share a source, `rearrange` is the one to ask: here a row and its source have one number.
+        """
         return self.rearrange(rows, rows)
 
     def rearrange(self, rows: Tensor, sources: Tensor | None) -> Self:
@@ -69,7 +72,7 @@ class Memory(Record):
     state: State | None = None  # of a language model, which goes on from where reading ended
 
     def begun(self) -> Memory:
-        """What `advance` still asks for after `start`: mask and summary. A search need not carry the rest along."""
+        """All that `advance` may ask for once writing has begun: mask and summary. The rest is not carried along."""
         return Memory(self.states[:, :0], self.mask, self.summary)
 
 
@@ -128,7 +131,11 @@ class Model(nn.Module, ABC):
 
     @abstractmethod
     def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        """Tokens (B, T) that follow `state` → features (B, T, E) for the output layer, and the state behind them."""
+        """Tokens (B, T) that follow `state` → features (B, T, E) for the output layer, and the state behind them.
+
+        In a search the memory is `begun` after the first tokens, and may have fewer rows than there are tokens: those
+        that go on from one of its rows stand together (beams).
+        """
 
     @property
     @abstractmethod

@@ -107,7 +107,8 @@ class Cosine(Score):
 class Additive(Score):
     """vᵀ tanh(W h + U s + b): an MLP of [h, s] (Bahdanau 2015, A.1.2).
 
-    tanh(k + q) = 1 - 2 / (1 + e²ᵏ e²q): the powers of keys and queries are taken once each, not once a pair.
+    tanh(k + q) = 1 - 2 / (1 + e²ᵏ e²q): the powers of keys and queries are taken once each, not once a pair. Either
+    side is taken as REACH where it is farther from nought, which no trained model comes near.
     """
 
     def __init__(self, query_width: int, memory_width: int) -> None:
@@ -124,7 +125,7 @@ class Additive(Score):
         return self.score_proj.weight.sum() - 2 * self.score_proj(fractions).squeeze(-1)
 
 
-REACH = 40.0  # what is farther from nought is taken as that far; e^±80 is still a float, and no product of two is 0·∞
+REACH = 40.0  # e^±80 is still a float, and no product of two such powers is 0·∞
 
 
 def powers(values: Tensor) -> Tensor:
@@ -153,9 +154,11 @@ class Attention(nn.Module, ABC):
 
     def look(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """The same for rows that stand together and share a memory: queries (B·W, T, Q), keys and values of B."""
-        rows, length, width = query.shape
-        together = query.reshape(keys.shape[0], -1, width)  # queries do not know of each other: W·T of them, or T
-        return self(together, keys, values, mask).view(rows, length, -1)
+        (rows, length, width), sources = query.shape, keys.shape[0]
+        if rows == sources:
+            return self(query, keys, values, mask)
+        together = query.reshape(sources, rows // sources * length, width)  # queries do not know of each other
+        return self(together, keys, values, mask).view(rows, length, self.width)
 
 
 class ScoredAttention(Attention):

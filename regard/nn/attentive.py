@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.nn.attention import opposition, powers
+from regard.nn.attention import REACH, opposition, powers
 from regard.nn.unrolled import lstm_back, lstm_slopes, lstm_step, weight_gradient
 
 
@@ -38,6 +38,7 @@ class Passed:
     hidden: Tensor  # (T, R, W)
     cells: Tensor
     bounded: Tensor  # tanh of the cells
+    queries: Tensor  # (T, R, Q): W_q h
     contexts: Tensor  # (T, R, C)
     weights: Tensor  # (T, B, R / B, S)
     opposed: Tensor  # (T, B, R / B, S, Q): (1 - tanh(k + W_q h)) / 2
@@ -70,16 +71,16 @@ def _pass(
     first_cell: Tensor,
 ) -> Passed:
     (steps, rows), width, (sources, length, asked) = projected.shape[:2], first.shape[1], keys.shape
-    together = (sources, rows // sources)
+    together = (sources, rows // max(sources, 1))
     gates = torch.empty_like(projected).view(steps, rows, 4, width)
     hidden, cells, bounded = (first.new_empty(steps, rows, width) for _ in range(3))
-    contexts = first.new_empty(steps, rows, values.shape[2])
+    queries, contexts = first.new_empty(steps, rows, asked), first.new_empty(steps, rows, values.shape[2])
     weights = first.new_empty(steps, *together, length)
     opposed = first.new_empty(steps, *together, length, asked)
     before, cell, absent, doubled = first, first_cell, ~mask[:, None], -2 * score  # their sum is the same for all keys
     for step in range(steps):
-        queries = powers(before @ query_weight.t()).view(*together, 1, asked)
-        opposition(queries, keys[:, None], out=opposed[step])
+        torch.mm(before, query_weight.t(), out=queries[step])
+        opposition(powers(queries[step]).view(*together, 1, asked), keys[:, None], out=opposed[step])
         torch.softmax((opposed[step] @ doubled).masked_fill_(absent, -math.inf), -1, out=weights[step])
         torch.bmm(weights[step], values, out=contexts[step].view(*together, -1))
         now = gates[step].view(rows, -1)
@@ -87,7 +88,7 @@ def _pass(
         now.addmm_(contexts[step], context_weight.t())
         lstm_step(now, cell, cells[step], bounded[step], hidden[step])
         before, cell = hidden[step], cells[step]
-    return Passed(gates, hidden, cells, bounded, contexts, weights, opposed)
+    return Passed(gates, hidden, cells, bounded, queries, contexts, weights, opposed)
 
 
 class _AttentiveRun(torch.autograd.Function):
@@ -97,19 +98,19 @@ class _AttentiveRun(torch.autograd.Function):
         assert len(keys) == len(first), "rows that share a source have no gradient"
         passed = _pass(*inputs)
         seen = (passed.weights.squeeze(2), passed.opposed.squeeze(2))
-        went = (passed.gates, passed.hidden, passed.cells, passed.bounded, passed.contexts, *seen)
+        went = (passed.gates, passed.hidden, passed.cells, passed.bounded, passed.queries, passed.contexts, *seen)
         ctx.save_for_backward(*went, state_weight, context_weight, query_weight, score, keys, values, first, first_cell)
         return passed.hidden, passed.cells, passed.contexts
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
-        gates, hidden, cells, bounded, contexts, weights, opposed, *given = ctx.saved_tensors
+        gates, hidden, cells, bounded, queries, contexts, weights, opposed, *given = ctx.saved_tensors
         state_weight, context_weight, query_weight, score, keys, values, first, first_cell = given
         slopes, through = lstm_slopes(gates, cells, bounded, first_cell)
         changes, weight_changes = torch.empty_like(gates), torch.empty_like(weights)
         context_changes = torch.empty_like(contexts)
-        query_changes = first.new_empty(len(hidden), first.shape[0], score.shape[0])
+        query_changes, beyond = torch.empty_like(queries), queries.abs() > REACH
         key_changes, steepness = torch.zeros_like(keys), torch.empty_like(keys)
         back, back_cell, slope = torch.zeros_like(first), torch.zeros_like(first), 4 * score
         for step in reversed(range(len(hidden))):
@@ -124,6 +125,7 @@ class _AttentiveRun(torch.autograd.Function):
             torch.addcmul(opposed[step], opposed[step], opposed[step], value=-1, out=steepness)  # a quarter of tanh'
             key_changes.addcmul_(scored[:, :, None], steepness)
             torch.mul(torch.bmm(scored[:, None], steepness).squeeze(1), slope, out=query_changes[step])
+            query_changes[step].masked_fill_(beyond[step], 0.0)
             back = torch.addmm(change @ state_weight, query_changes[step], query_weight)
         changes = changes.flatten(2)
         return (

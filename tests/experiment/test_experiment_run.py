@@ -176,15 +176,6 @@ def test_what_is_left_out_is_counted(tmp_path: Path, capsys: pytest.CaptureFixtu
 # --- interrupted and resumed ---
 
 
-def test_pieces_taken_apart_are_more_tokens_to_learn(tmp_path: Path) -> None:
-    tokens = []
-    for share in (0.0, 0.5):
-        config = tiny(tokenizer={"kind": "bpe", "size": 300}, training={"splitting": share})
-        assert go(tmp_path / str(share), config).status == "finished"
-        tokens.append(sum(line["tokens"] for line in read_metrics(tmp_path / str(share) / "metrics.jsonl")))
-    assert tokens[1] > tokens[0]
-
-
 @pytest.mark.parametrize("step", [3, 5, 12])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_saves_and_resume_ends_with_the_same_weights(
@@ -201,6 +192,25 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_weights(
     result = go(moved, resume=True)
     assert (result.status, result.step) == ("finished", 14)
     assert_same_run(whole, moved)
+
+
+@pytest.mark.parametrize("preset", ["lstm-dot", "transformer-language"])
+def test_pieces_taken_apart_are_the_same_after_resuming(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str
+) -> None:
+    def settings(share: float) -> RunConfig:
+        tokenizer = {"kind": "bpe", "size": 300}
+        return tiny(tokenizer=tokenizer, model={"preset": preset, "heads": 2}, training={"unmerging": share})
+
+    tokens = []
+    for share in (0.0, 0.5):
+        go(tmp_path / str(share), settings(share))
+        tokens.append(sum(line["tokens"] for line in read_metrics(tmp_path / str(share) / "metrics.jsonl")))
+    assert tokens[1] > tokens[0]
+    at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
+    assert go(tmp_path / "stopped", settings(0.5)).step == 7
+    go(tmp_path / "stopped", resume=True)
+    assert_same_run(tmp_path / "0.5", tmp_path / "stopped")
 
 
 def test_a_crash_loses_only_what_came_after_the_checkpoint(
@@ -359,8 +369,17 @@ def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
         ({"data": {"max_tokens": 1, "lengths": "3-5"}}, "no training pairs: all 120 are left out"),
         ({"training": {"warmup_steps": 50}}, "training.warmup_steps = 50 exceeds training.steps = 14"),
         (
-            {"training": {"splitting": 0.1}},
-            "training.splitting = 0.1 takes pieces of bpe apart, and this is translation",
+            {"training": {"unmerging": 0.1}},
+            "training.unmerging = 0.1 takes pieces of bpe apart, and this is translation",
+        ),
+        (
+            {
+                "data": {"corpus": "languages"},
+                "model": {"preset": "lstm-classifier"},
+                "tokenizer": {"kind": "bpe", "size": 300},
+                "training": {"unmerging": 0.1},
+            },
+            "takes pieces of bpe apart, and this is classification",
         ),
         ({"search": {"short_list": True}}, "search.short_list is for translations with a vocabulary of 1,000 entries"),
     ],

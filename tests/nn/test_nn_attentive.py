@@ -12,11 +12,16 @@ from regard.nn.taps import watching
 B, S, T, V = 3, 5, 4, 11
 
 
+@pytest.mark.parametrize("scale", [1, 400])  # 400: beyond REACH, where a query or a key stays what it is
 @pytest.mark.parametrize("widths", [(6, 8), (8, 6)])
-def test_one_node_is_the_loop(widths: tuple[int, int]) -> None:
+def test_one_node_is_the_loop(widths: tuple[int, int], scale: int) -> None:
     torch.manual_seed(1)
     fields = {"preset": "lstm-additive", "encoder_width": widths[0], "decoder_width": widths[1], "dropout": 0.0}
     model = build_model(settle({"model": fields}).model, V, V, True, seed=1).double()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith(("score.query_proj.weight", "score.key_proj.weight")):
+                parameter *= scale
     source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T))
     mask = torch.arange(S) < torch.tensor([5, 2, 4]).unsqueeze(1)
     weights = torch.randn(B, T, V, dtype=torch.double)
@@ -28,6 +33,20 @@ def test_one_node_is_the_loop(widths: tuple[int, int]) -> None:
     torch.testing.assert_close(logits, expected)
     for ours, theirs in zip(gradients, wanted, strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+def test_beams_share_a_memory_with_gradients_too() -> None:
+    torch.manual_seed(3)
+    model = build_model(settle({"model": {"preset": "lstm-additive", "width": 8}}).model, V, V, True, seed=1).eval()
+    source = torch.randint(3, V, (B, S))
+    memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
+    rows = torch.arange(B).repeat_interleave(2)
+    state = model.start(memory)
+    tokens = torch.randint(3, V, (2 * B, 1))
+    shared, _ = model.step(tokens, memory, state.rearrange(rows, None))
+    expected, _ = model.step(tokens, memory.select(rows), state.select(rows))
+    assert shared.requires_grad
+    torch.testing.assert_close(shared, expected)
 
 
 def test_the_state_behind_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from training_material import PAIRS, TOKENIZER, fresh
 from regard.checkpoint import read_tensors, weights_of, write_tensors
 from regard.config import TrainingConfig
 from regard.data.batches import make_batch
-from regard.data.splitting import Splitting
+from regard.data.unmerging import Unmerging
 from regard.errors import UserError
 from regard.training import crew as crews
 from regard.training.crew import Crew, others
@@ -31,7 +31,7 @@ from regard.training.state import restore
 
 HALVES = np.full((300, 2), -1, np.int32)
 HALVES[TOKENIZER.encode("7")] = TOKENIZER.encode("12")  # as if it had been merged
-SPLIT = replace(PAIRS, splitting=(Splitting(HALVES, 50), Splitting(HALVES, 50)))
+UNMERGED = replace(PAIRS, unmerging=(Unmerging(HALVES, 50), Unmerging(HALVES, 50)))
 PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
 
 
@@ -75,8 +75,8 @@ def trained_by(kind: type[Others], training: TrainingConfig, stops: list[int], f
     """The weights after six steps, with a new process and a new state after each stop."""
     state = fresh(training)
     for until in [*stops, 6]:
-        with kind(state.model, SPLIT, training) as crew:
-            for report in train(state, SPLIT, training, lambda: {"loss": 1.0}, crew):
+        with kind(state.model, UNMERGED, training) as crew:
+            for report in train(state, UNMERGED, training, lambda: {"loss": 1.0}, crew):
                 if report.step == until:
                     break
         write_tensors(folder / "state", state.tensors(), asdict(state.progress))
@@ -89,11 +89,11 @@ def trained_by(kind: type[Others], training: TrainingConfig, stops: list[int], f
 def test_resumed_or_in_turns_the_weights_are_the_same_to_the_bit(tmp_path: Path) -> None:
     """Three ranks, each with dropout and pieces taken apart of its own: in processes, stopped and resumed, and all in
     one process."""
-    training = settings(processes=3, optimizer="muon", splitting=0.3)
+    training = settings(processes=3, optimizer="muon", unmerging=0.3)
     whole = trained_by(Crew, training, [], tmp_path)
     for other in (trained_by(Crew, training, [2, 3], tmp_path), trained_by(Turns, training, [], tmp_path)):
         assert all(torch.equal(whole[name], other[name]) for name in whole)
-    two = trained_by(Turns, settings(processes=2, optimizer="muon", splitting=0.3), [], tmp_path)
+    two = trained_by(Turns, settings(processes=2, optimizer="muon", unmerging=0.3), [], tmp_path)
     assert not all(torch.equal(whole[name], two[name]) for name in whole)
 
 

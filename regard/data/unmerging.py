@@ -1,7 +1,8 @@
 """Pieces of BPE taken apart at random, so that a model sees a word in more than one spelling.
 
-A piece falls into the two that it was merged of with some probability, each of those again, and so on. It is what
-BPE-dropout (Provilkov 2020) does to a text, done to ids: no text is read again, and a seed gives the same pieces.
+A piece falls into the two that it was merged of with some probability, each of those again, and so on: akin to
+BPE-dropout (Provilkov 2020), but done to ids, so that no text is read again and a seed gives the same pieces. They are
+only ever finer than the usual ones, and a share does less than the same rate of dropout.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from regard.data.tokenizer import PAD, Tokenizer
 
 
 @dataclass(frozen=True)
-class Splitting:
+class Unmerging:
     """Which two pieces each piece of a vocabulary was merged of."""
 
     halves: np.ndarray  # (V, 2) int32; -1 for what was never merged: bytes and marks
     longest: int  # tokens that a row may have
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, longest: int) -> Splitting:
+    def of(cls, tokenizer: Tokenizer, longest: int) -> Unmerging:
         assert tokenizer.kind == "bpe", "only merges can be undone"
         halves = np.full((tokenizer.size, 2), -1, np.int32)
         ids = tokenizer.engine.get_vocab()

@@ -7,18 +7,18 @@ import pytest
 
 from regard.data.batches import Pairs, encode_pairs, make_batch
 from regard.data.records import Example
-from regard.data.splitting import Splitting
 from regard.data.tokenizer import EOS, Tokenizer
+from regard.data.unmerging import Unmerging
 
 WORDS = ["under", "understand", "standing", "outstanding", "ünder", "stand", "out", "ing"]
 TEXTS = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 2 + i % 5)) for i in range(40)]
 BPE = Tokenizer.train(TEXTS, "bpe", 300)
-SPLITTING = Splitting.of(BPE, 1000)
+UNMERGING = Unmerging.of(BPE, 1000)
 
 
-def pairs_with(splitting: Splitting) -> Pairs:
+def pairs_with(unmerging: Unmerging) -> Pairs:
     pairs, _ = encode_pairs([Example(text, text[::-1]) for text in TEXTS], BPE, BPE)
-    return Pairs(pairs.source, pairs.target, pairs.examples, (splitting, splitting))
+    return Pairs(pairs.source, pairs.target, pairs.examples, (unmerging, unmerging))
 
 
 def texts_of(ids, mask) -> list[str]:
@@ -26,17 +26,17 @@ def texts_of(ids, mask) -> list[str]:
 
 
 def test_every_piece_is_its_halves() -> None:
-    merged = np.nonzero(SPLITTING.halves[:, 0] >= 0)[0]
+    merged = np.nonzero(UNMERGING.halves[:, 0] >= 0)[0]
     assert merged.tolist() == list(range(259, BPE.size)) and len(merged) > 20
     for piece in merged.tolist():
-        left, right = SPLITTING.halves[piece].tolist()
+        left, right = UNMERGING.halves[piece].tolist()
         assert BPE.engine.id_to_token(piece) == BPE.engine.id_to_token(left) + BPE.engine.id_to_token(right)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
 def test_the_text_stays(share: float) -> None:
-    batch = make_batch(pairs_with(SPLITTING), range(len(TEXTS)), share, (1, 2))
-    whole = make_batch(pairs_with(SPLITTING), range(len(TEXTS)))
+    batch = make_batch(pairs_with(UNMERGING), range(len(TEXTS)), share, (1, 2))
+    whole = make_batch(pairs_with(UNMERGING), range(len(TEXTS)))
     assert texts_of(batch.source, batch.source_mask) == TEXTS
     assert texts_of(batch.target_out, batch.target_mask) == [text[::-1] for text in TEXTS]
     ends = batch.target_mask.sum(1) - 1
@@ -51,28 +51,28 @@ def test_the_text_stays(share: float) -> None:
     else:
         assert batch.source_mask.sum() > whole.source_mask.sum()
     if share == 1:  # nothing is left to take apart
-        assert (SPLITTING.halves[batch.source.numpy(), 0] < 0).all()
+        assert (UNMERGING.halves[batch.source.numpy(), 0] < 0).all()
 
 
 def test_the_share_is_that_of_pieces_that_can_be_taken_apart() -> None:
     piece = BPE.encode("understand")
     assert len(piece) == 1
     ids, mask = np.full((4000, 1), piece[0]), np.ones((4000, 1), bool)
-    _, real = SPLITTING.take_apart(ids, mask, 0.25, np.random.default_rng(1))
+    _, real = UNMERGING.take_apart(ids, mask, 0.25, np.random.default_rng(1))
     assert (real.sum(1) > 1).mean() == pytest.approx(0.25, abs=0.03)
 
 
 def test_the_seed_decides() -> None:
-    pairs = pairs_with(SPLITTING)
+    pairs = pairs_with(UNMERGING)
     one, same, other = (make_batch(pairs, range(40), 0.3, (1, step)) for step in (5, 5, 6))
     assert one.source.equal(same.source) and one.target_out.equal(same.target_out)
     assert not (one.source.shape == other.source.shape and one.source.equal(other.source))
 
 
 def test_a_row_that_would_grow_too_long_stays_whole() -> None:
-    whole = make_batch(pairs_with(SPLITTING), range(len(TEXTS)))
+    whole = make_batch(pairs_with(UNMERGING), range(len(TEXTS)))
     longest = int(whole.source_mask.sum(1).max()) + 2
-    pairs = pairs_with(Splitting.of(BPE, longest))
+    pairs = pairs_with(Unmerging.of(BPE, longest))
     batch = make_batch(pairs, range(len(TEXTS)), 1.0, (1,))
     lengths, before = batch.source_mask.sum(1), whole.source_mask.sum(1)
     assert texts_of(batch.source, batch.source_mask) == TEXTS
