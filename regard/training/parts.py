@@ -49,9 +49,8 @@ def part_plan(pairs: Pairs, training: TrainingConfig, epoch: int, rank: int = 0)
 
 def part_batch(pairs: Pairs, rows: np.ndarray, training: TrainingConfig, step: int, rank: int = 0) -> Batch:
     """The batch of one rank in an update, whatever process makes it."""
-    return make_batch(
-        pairs, rows, training.unmerging, (training.seed, step, rank, 1)
-    )  # 1: apart from `plan`, whose seed would be read as one with noughts behind it
+    seed = (training.seed, step, rank, 1)  # NumPy reads noughts at the end as nothing, and `plan` draws by two numbers
+    return make_batch(pairs, rows, training.unmerging, seed)
 
 
 def backward(model: Model, batch: Batch, smoothing: float, summed: bool = False) -> Loss:
