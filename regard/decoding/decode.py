@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -94,13 +94,13 @@ def decode(
 
     def found_in(batch: list[int]) -> list[list[Hypothesis]]:
         chosen = [sources[row] for row in batch], [prefixes[row] for row in batch]
-        with torch.inference_mode():
+        with torch.inference_mode():  # a thread has its own
             if config.short_list:
                 return _decode_listed(model, *chosen, config, lexicon)
             return _decode_batch(model, *chosen, config)
 
-    with evaluating(model):
-        for batch, hypotheses in shared_out(batches, found_in):
+    with evaluating(model), closing(shared_out(batches, found_in)) as answers:
+        for batch, hypotheses in answers:
             for row, found in zip(batch, hypotheses, strict=True):
                 results[row] = found
             if progress is not None:

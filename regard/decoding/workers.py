@@ -1,31 +1,53 @@
-"""Batches shared out among threads that compute with one CPU thread each: small operations lose at thread barriers."""
+"""Batches shared out among workers, each with its own part of the CPU threads: small operations lose at barriers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from threading import Barrier
 from typing import TypeVar
 
 import torch
 
 from regard.nn.taps import watched
 
-TURNS = 2  # batches that a thread must have at least, or else the threads had better share each
-Batch = TypeVar("Batch")
+LEAST_TURNS = 2  # batches that a worker must have, or else the last one keeps all others waiting
+MOST = 8  # workers: each holds a batch in memory
+Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 
-def shared_out(batches: Sequence[Batch], work: Callable[[Batch], Found]) -> Iterator[tuple[Batch, Found]]:
+def shared_out(batches: Sequence[Item], work: Callable[[Item], Found]) -> Iterator[tuple[Item, Found]]:
     """Each batch with what `work` found, as they come. What is watched is worked through in order, by one."""
-    threads = torch.get_num_threads()
-    if threads == 1 or len(batches) < TURNS * threads or watched():
+    workers = 1 if watched() else min(torch.get_num_threads(), MOST, len(batches) // LEAST_TURNS)
+    if workers <= 1:
         yield from ((batch, work(batch)) for batch in batches)
         return
-    pool = ThreadPoolExecutor(threads, "decoding", torch.set_num_threads, (1,))
-    try:
+    with _pool(workers) as pool:
         asked = {pool.submit(work, batch): batch for batch in batches}
         for future in as_completed(asked):
             yield asked[future], future.result()
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that have begun. What has not when the block ends never does; what has is waited for."""
+    threads = torch.get_num_threads()
+    begun = Barrier(workers + 1)
+
+    def begin() -> None:
+        torch.get_num_threads()  # at its first question, not at a setting, a thread takes over what was set last
+        torch.set_num_threads(threads // workers)
+        begun.wait()
+
+    pool = ThreadPoolExecutor(workers, "decoding", begin)
+    try:
+        for _ in range(workers):
+            pool.submit(int)  # a thread is started where none is idle, and until all have begun none is
+        begun.wait()
+        torch.set_num_threads(threads)  # for threads that begin later
+        yield pool
     finally:
+        begun.abort()  # where Ctrl-C came before all had begun, nobody waits for the others
         pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)  # threads that begin later take over what was set last
