@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from threading import Barrier
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 
-def shared_out(batches: Sequence[Item], work: Callable[[Item], Found]) -> Iterator[tuple[Item, Found]]:
+def shared_out(batches: Sequence[Item], work: Callable[[Item], Found]) -> Generator[tuple[Item, Found]]:
     """Each batch with what `work` found, as they come. What is watched is worked through in order, by one."""
     workers = 1 if watched() else min(torch.get_num_threads(), MOST, len(batches) // LEAST_TURNS)
     if workers <= 1:
