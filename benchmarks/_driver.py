@@ -46,9 +46,9 @@ def read_batches(path: str) -> list[Batch]:
     return [{kind: torch.from_numpy(stored[f"{index}/{kind}"]) for kind in kinds} for index in range(count)]
 
 
-def torch_step(model: torch.nn.Module, logits: Callable[[Batch], Tensor]) -> Step:
+def torch_step(model: torch.nn.Module, logits: Callable[[Batch], Tensor], rate: float = 1e-4) -> Step:
     """The usual step: cross entropy with smoothed labels, backward, clip, Adam."""
-    adam = torch.optim.Adam(model.parameters(), lr=1e-4)
+    adam = torch.optim.Adam(model.parameters(), lr=rate)
 
     def step(batch: Batch) -> int:
         found = logits(batch)

@@ -80,9 +80,12 @@ class PlainBahdanau(nn.Module):
 
 
 def make(fields: dict[str, Any]) -> Step:
-    model = plain_model(fields, fields["size"])
+    return plain_step(plain_model(fields, fields["size"]))
+
+
+def plain_step(model: nn.Module, rate: float = 1e-4) -> Step:
     model.train()
-    return torch_step(model, lambda batch: model(batch["source"], batch["source_mask"], batch["target_in"]))
+    return torch_step(model, lambda batch: model(batch["source"], batch["source_mask"], batch["target_in"]), rate)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,7 @@ from collections.abc import Callable
 from itertools import accumulate
 
 import torch
-from _plain import plain_model
-from torch import nn
-from torch.nn import functional as F
+from _plain import make
 
 from regard.config import TrainingConfig, settle
 from regard.data import Batch, Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
@@ -37,7 +35,7 @@ MODELS = {
     "Transformer 3+3, 512/2048": {"preset": "transformer", "depth": 3, "width": 512, "heads": 8, "dropout": 0.1},
     "BiLSTM 256, additive attention": {"preset": "lstm-additive", "width": 256, "dropout": 0.2},
 }
-Step = Callable[[Batch], None]
+Step = Callable[[Batch], object]
 
 
 def main() -> None:
@@ -82,18 +80,8 @@ def _ours(fields: dict[str, object], size: int) -> Step:
 
 
 def _plain(fields: dict[str, object], size: int) -> Step:
-    model = plain_model(fields, size)
-    adam = torch.optim.Adam(model.parameters(), lr=1e-4)
-
-    def step(batch: Batch) -> None:
-        logits = model(batch.source, batch.source_mask, batch.target_in)
-        loss = F.cross_entropy(logits.flatten(0, 1), batch.target_out.flatten(), ignore_index=0, label_smoothing=0.1)
-        adam.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        adam.step()
-
-    return step
+    step = make({**fields, "size": size})
+    return lambda batch: step(vars(batch))
 
 
 def sgemm() -> float:
@@ -120,10 +108,14 @@ def some_texts(options: argparse.Namespace) -> list[list[str]]:
 
 
 def some_pairs(options: argparse.Namespace) -> tuple[Pairs, int]:
+    examples, tokenizer = some_examples(options)
+    return encode_pairs(examples, tokenizer, tokenizer)[0], tokenizer.size
+
+
+def some_examples(options: argparse.Namespace) -> tuple[list[Example], Tokenizer]:
     sides = some_texts(options)
     tokenizer = Tokenizer.train([*sides[0], *sides[1]], "word" if options.source is None else "bpe", WORDS)
-    examples = [Example(source, target) for source, target in zip(*sides, strict=True)]
-    return encode_pairs(examples, tokenizer, tokenizer)[0], tokenizer.size
+    return [Example(source, target) for source, target in zip(*sides, strict=True)], tokenizer
 
 
 def _options() -> argparse.Namespace:
