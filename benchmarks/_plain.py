@@ -24,6 +24,7 @@ class PlainTransformer(nn.Module):
     def __init__(self, size: int, width: int, depth: int, heads: int, ffn: int, dropout: float) -> None:
         super().__init__()
         self.table, self.width = nn.Embedding(size, width), width
+        nn.init.normal_(self.table.weight, std=width**-0.5)  # it is the output layer too: logits of about 1
         self.drop = nn.Dropout(dropout)
         self.body = nn.Transformer(width, heads, depth, depth, ffn, dropout, batch_first=True, norm_first=True)
         self.output = nn.Linear(width, size)
