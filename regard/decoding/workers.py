@@ -45,9 +45,12 @@ def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
     try:
         for _ in range(workers):
             pool.submit(int)  # a thread is started where none is idle, and until all have begun none is
-        begun.wait()
+        try:
+            begun.wait()
+        except BaseException:  # Ctrl-C: nobody waits for those who have not begun
+            begun.abort()
+            raise
         torch.set_num_threads(threads)  # for threads that begin later
         yield pool
     finally:
-        begun.abort()  # where Ctrl-C came before all had begun, nobody waits for the others
         pool.shutdown(cancel_futures=True)

@@ -115,3 +115,19 @@ def test_a_failure_ends_the_work_and_nothing_more_is_begun() -> None:
         list(results)
     assert len(begun) < 100 and torch.get_num_threads() == 2
     assert not any(thread.name.startswith("decoding") for thread in threading.enumerate())
+
+
+def test_workers_that_end_before_others_have_begun_are_waited_for() -> None:
+    """Left at once, a hundred times: none may wait for ever (a barrier broken too soon once kept a worker waiting)."""
+
+    def leave() -> None:
+        torch.set_num_threads(2)
+        for _ in range(100):
+            answers = shared_out(range(4), abs)
+            next(answers)
+            answers.close()
+
+    thread = threading.Thread(target=leave, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
