@@ -213,7 +213,7 @@ class SearchConfig(Section):
     short_list: bool = False
     """write only tokens that are likely for the sources of a batch by the training pairs, or frequent: faster"""
     batch_tokens: Positive = 4096
-    """padded source tokens decoded together, beams included (by each of the workers: one a CPU thread, 8 at most)"""
+    """padded source tokens decoded together, beams included"""
 
 
 class RunConfig(Section):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,6 @@ from regard.decoding.greedy import greedy_search
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.sampling import sample, sentence_seed
 from regard.decoding.shortlist import ShortListed
-from regard.decoding.workers import shared_out
 from regard.models.seq2seq import Model
 
 Source = Sequence[int] | Picture  # ids without EOS, or a picture
@@ -85,22 +84,17 @@ def decode(
     ]
     beams = config.n_best if config.sample else config.beams
     rows = [row for row, problem in enumerate(results) if problem is None]
-    batches: list[list[int]] = []
     # one batch has one length of prefixes, so that a single step reads them without padding
     for length in sorted({len(prefixes[row]) for row in rows}, reverse=True):
         group = [row for row in rows if len(prefixes[row]) == length]
         sizes = [max(len(sources[row]) + 1, length + 1) for row in group]
-        batches += [[group[place] for place in places] for places in plan_batches(sizes, config.batch_tokens // beams)]
-
-    def found_in(batch: list[int]) -> list[list[Hypothesis]]:
-        chosen = [sources[row] for row in batch], [prefixes[row] for row in batch]
-        with torch.inference_mode():  # a thread has its own
+        for places in plan_batches(sizes, config.batch_tokens // beams):
+            batch = [group[place] for place in places]
+            chosen = [sources[row] for row in batch], [prefixes[row] for row in batch]
             if config.short_list:
-                return _decode_listed(model, *chosen, config, lexicon)
-            return _decode_batch(model, *chosen, config)
-
-    with evaluating(model), closing(shared_out(batches, found_in)) as answers:
-        for batch, hypotheses in answers:
+                hypotheses = _decode_listed(model, *chosen, config, lexicon)
+            else:
+                hypotheses = _decode_batch(model, *chosen, config)
             for row, found in zip(batch, hypotheses, strict=True):
                 results[row] = found
             if progress is not None:
@@ -164,13 +158,14 @@ def _decode_batch(
     limits = torch.tensor(
         [generation_limit(model, row, first.shape[1], config) for row in sources], device=source.device
     )
-    memory = model.encode(source, mask)
-    if config.sample:
-        seeds = [sentence_seed(config.seed, row, prefix) for row, prefix in zip(sources, prefixes, strict=True)]
-        return sample(model, memory, first, limits, seeds, config)
-    if config.beams == 1:
-        return greedy_search(model, memory, first, limits, config.length_penalty)
-    return beam_search(model, memory, first, limits, config)
+    with evaluating(model):
+        memory = model.encode(source, mask)
+        if config.sample:
+            seeds = [sentence_seed(config.seed, row, prefix) for row, prefix in zip(sources, prefixes, strict=True)]
+            return sample(model, memory, first, limits, seeds, config)
+        if config.beams == 1:
+            return greedy_search(model, memory, first, limits, config.length_penalty)
+        return beam_search(model, memory, first, limits, config)
 
 
 def _decode_listed(

@@ -117,7 +117,7 @@ class Reader(nn.Module, ABC, Generic[OwnState]):
 
 
 class Model(nn.Module, ABC):
-    """What training, search and analysis know of any model. Threads may ask one model at once (regard.decoding)."""
+    """What training, search and analysis know of any model."""
 
     max_source: int | None = None  # longest source in tokens that positions allow; None: no limit
     max_target: int | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 import pytest
@@ -29,8 +28,6 @@ class Toy(Model):
         self.table.data[:, 2] += eos_bonus
         self.rows: list[int] = []  # rows of every step
         self.modes: list[bool] = []
-        self.inferring: list[bool] = []
-        self.threads: set[str] = set()
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
         places = torch.arange(1, source.shape[1] + 1)
@@ -48,8 +45,6 @@ class Toy(Model):
         assert beams > 0 and not odd
         self.rows.append(tokens.shape[0])
         self.modes.append(self.training)
-        self.inferring.append(torch.is_inference_mode_enabled())
-        self.threads.add(threading.current_thread().name)
         value, logits = state.value, []
         source = memory.summary[:, 0].long().repeat_interleave(beams)
         for token in tokens.unbind(1):
