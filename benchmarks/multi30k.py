@@ -44,12 +44,12 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
     "lstm-additive": (
         37.33,
         {
-            "model": {"width": 256, "depth": 1, "tied_embeddings": True, "dropout": 0.2},
+            "model": {"width": 256, "depth": 1, "tied_embeddings": True, "dropout": 0.35},
             "training": {
                 **TRAINING,
                 "optimizer": "adam",
                 "rate": 2e-3,
-                "steps": 6800,
+                "steps": 7800,
                 "warmup_steps": 300,
                 "evaluate_every": 520,
                 "processes": 1,
