@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from training import MODELS, TRAINING, some_texts
+from training import MODELS, TRAINING, some_texts, text_arguments
 
 from regard.config import settle
 from regard.data import Example, Tokenizer, encode_pairs, make_batch, plan
@@ -86,8 +86,7 @@ def _row(what: str, work: Callable[[], object], sentences: int, rounds: int) -> 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--source", default=None)
-    parser.add_argument("--target", default=None)
+    text_arguments(parser)
     return parser.parse_args()
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from training import BATCH_TOKENS, MODELS, sgemm, some_pairs
+from training import BATCH_TOKENS, MODELS, sgemm, some_pairs, text_arguments
 
 from regard.data import Pairs, make_batch, plan
 
@@ -140,8 +140,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--folder", default="~/.cache/regard/peers")
     parser.add_argument("--model", default="", help="only models with this in their name")
-    parser.add_argument("--source", default=None)
-    parser.add_argument("--target", default=None)
+    text_arguments(parser)
     return parser.parse_args()
 
 

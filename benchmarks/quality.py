@@ -15,7 +15,7 @@ import torch
 from _plain import plain_model, plain_step
 from torch import nn
 from torch.nn import functional as F
-from training import BATCH_TOKENS, MODELS, TRAINING, some_examples
+from training import BATCH_TOKENS, MODELS, TRAINING, some_examples, text_arguments
 
 from regard.config import settle
 from regard.data import Batch, encode_pairs, make_batch, plan
@@ -88,8 +88,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--model", default="", help="only models with this in their name")
-    parser.add_argument("--source", default=None)
-    parser.add_argument("--target", default=None)
+    text_arguments(parser)
     return parser.parse_args()
 
 

@@ -96,6 +96,12 @@ def sgemm() -> float:
     return 2 * 2048**3 / best / 1e9
 
 
+def text_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where `some_texts` reads, if anywhere."""
+    parser.add_argument("--source", default=None)
+    parser.add_argument("--target", default=None)
+
+
 def some_texts(options: argparse.Namespace) -> list[list[str]]:
     """Sources and targets: of the files, or drawn."""
     if options.source is not None:
@@ -123,8 +129,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--threads", type=int, default=None)
-    parser.add_argument("--source", default=None)
-    parser.add_argument("--target", default=None)
+    text_arguments(parser)
     return parser.parse_args()
 
 
