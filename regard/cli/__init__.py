@@ -42,7 +42,12 @@ def main(tokens: list[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # whatever the locale says
     try:
-        done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        done = app(
+            _joined(sys.argv[1:] if tokens is None else tokens),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
         return done if isinstance(done, int) else 0
     except UserError as error:
         return _refuse(str(error))
@@ -60,6 +65,18 @@ def main(tokens: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _refuse(f"{error.filename or 'standard output'}: {error.strerror or error}")
+
+
+def _joined(tokens: list[str]) -> list[str]:
+    """`--model.tied-embeddings true` as `--model.tied-embeddings=true`: a switch would leave the word to the recipe."""
+    joined: list[str] = []
+    for token in tokens:
+        setting = bool(joined) and joined[-1].startswith("--") and "." in joined[-1] and "=" not in joined[-1]
+        if setting and token.lower() in ("true", "false"):
+            joined[-1] += f"={token.lower()}"
+        else:
+            joined.append(token)
+    return joined
 
 
 def _refuse(message: str) -> int:

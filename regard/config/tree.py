@@ -138,6 +138,8 @@ class ModelConfig(Section):
     """how far pictures are moved, scaled, turned and tinted in training, as a share of their side"""
     attention_dropout: Share = 0.0
     """on attention weights"""
+    ffn_dropout: Share | None = None
+    """inside the feed-forward layers (none for sentences, else as dropout)"""
     pooling: Literal["first", "last", "mean"] = "mean"
     """classifier: which of the encoder's outputs decide"""
 
@@ -157,6 +159,8 @@ class TrainingConfig(Section):
     """the highest learning rate"""
     optimizer: Literal["adam", "muon"] | None = None
     """adam, or muon for the matrices of layers and adam for the rest: fewer steps, each a little longer"""
+    muon_size: Annotated[float, Field(gt=0)] | None = None
+    """muon: how large its steps are beside adam's, as the root mean square of their entries at a rate of 1"""
     schedule: Literal["inverse-sqrt", "cosine", "constant"] | None = None
     """how the rate falls after the warm-up (cosine, to nought, for text whose steps are known; else inverse-sqrt)"""
     warmup_steps: Natural | None = None

@@ -13,6 +13,7 @@ from regard.data.corpus import Corpus, Example
 from regard.data.embedded import EMBEDDED
 
 BUDGET_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores
+SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25  # what a run and its steps must take for two processes to pay (LOG.md)
 
 
@@ -60,6 +61,8 @@ def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
     chosen: dict[str, float] = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
     if given.dropout is None:
         chosen["dropout"] = _dropout(metric, measure, attends)
+    if given.ffn_dropout is None and metric in SENTENCES:
+        chosen["ffn_dropout"] = 0.0  # as Vaswani 2017; a tiny model learns faster so (LOG.md)
     return given.model_copy(update=chosen)
 
 
@@ -131,7 +134,7 @@ def _training(
 ) -> TrainingConfig:
     tokens = max(_tokens(measure.longer, tokenizer), measure.cells)  # of the longer side of a pair
     everything = measure.pairs * tokens
-    text = metric in ("bleu", "chrf")
+    text = metric in SENTENCES
     most = 2048 if text else 4096  # sentences are learned faster, pass by pass, from twice as many steps (LOG.md)
     batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), most)
     steps = given.steps
@@ -149,6 +152,7 @@ def _training(
         "steps": steps,
         "batch_tokens": batch_tokens,
         "optimizer": optimizer,
+        "muon_size": 0.1 if optimizer == "muon" else None,
         "rate": _rate(model, optimizer, batch_tokens),
         "schedule": "cosine" if text and planned < math.inf and given.minutes is None else "inverse-sqrt",
         "warmup_steps": min(max(known // 10, 1), 1000),
@@ -175,7 +179,7 @@ def _rate(model: ModelConfig, optimizer: str, batch_tokens: int) -> float:
     if optimizer == "muon" or {"transformer", "convolution", "patches"} & kinds:
         half = 0.5 if model.norm == "post" else 1.0
         if optimizer == "muon":  # measured at width 128
-            peak = 2.1e-3 if batch_tokens <= 2048 else 3e-3
+            peak = 6e-3 if batch_tokens <= 2048 else 8.5e-3
             return float(f"{half * peak * math.sqrt(128 / model.width):.2g}")
         return float(f"{half * min(0.25 / model.width, 2e-3):.1g}")  # 1e-3 at width 256
     return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3

@@ -43,13 +43,14 @@ from regard.training.choice import Choice, choose
 from regard.training.crew import others
 from regard.training.curve import curve_svg
 from regard.training.estimate import estimate
+from regard.training.optimizer import SIZE
 from regard.training.parts import part_plan
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
 from regard.training.state import State, new_state, restore
 
 METRICS = "metrics.jsonl"
 SAVE_SECONDS = 60  # at least so often the training state is written
-BEFORE = {"processes": 1, "optimizer": "adam"}  # what runs did that are older than the setting
+BEFORE = {"processes": 1, "optimizer": "adam", "muon_size": SIZE}  # of runs older than the setting
 EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
 FILES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
 PLACES = FILES | {"corpus", "images"}

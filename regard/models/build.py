@@ -121,6 +121,7 @@ def _shape(config: ModelConfig, width: int, dropout: float) -> LayerShape:
         activation=config.activation,
         dropout=dropout,
         attention_dropout=config.attention_dropout,
+        ffn_dropout=dropout if config.ffn_dropout is None else config.ffn_dropout,
         positions=config.positions if config.positions in ("rotary", "alibi") else None,
     )
 

@@ -36,6 +36,7 @@ class LayerShape:
     activation: str
     dropout: float
     attention_dropout: float
+    ffn_dropout: float
     positions: Literal["rotary", "alibi"] | None  # those that act inside self-attention
 
     def attention(self, memory_width: int | None = None) -> MultiHeadAttention:
@@ -53,7 +54,7 @@ class LayerShape:
         return Residual(self.width, self.norm, self.dropout)
 
     def feed_forward(self) -> FeedForward:
-        return FeedForward(self.width, self.ffn_width, self.activation, self.dropout)
+        return FeedForward(self.width, self.ffn_width, self.activation, self.ffn_dropout)
 
     def last_norm(self) -> nn.Module:
         """Pre-norm leaves the residual path unnormed: one more norm stands at its end."""

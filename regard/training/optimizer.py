@@ -13,7 +13,7 @@ from regard.config import TrainingConfig
 from regard.models.seq2seq import Model
 
 MOMENTUM = 0.95
-SIZE = 0.3  # root mean square of an update's entries, at a rate of 1: about Adam's, so that one rate suits both
+SIZE = 0.3  # of the steps of runs that were begun before it was a setting
 ROUNDS = ((4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (2.8769, -3.1427, 1.2046), (2.8366, -3.0525, 1.2012))
 """Of Newton and Schulz: x ← a x + b xxᵀx + c xxᵀxxᵀx, steep at first, flat near one in the end."""
 
@@ -33,7 +33,7 @@ class Optimizer:
         adam = torch.optim.AdamW(rest, training.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=decay, fused=True)
         self._kinds: dict[str, torch.optim.Optimizer] = {"adam": adam}
         if inner:
-            self._kinds["muon"] = Muon(inner, training.rate, decay, training.processes or 1)
+            self._kinds["muon"] = Muon(inner, training.rate, training.muon_size or SIZE, decay, training.processes or 1)
 
     def zero_grad(self) -> None:
         for optimizer in self._kinds.values():
@@ -67,8 +67,12 @@ class Muon(torch.optim.Optimizer):
     than another. In float32; where processes share the training, as many threads take a matrix each, for the
     others wait."""
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float, workers: int = 1) -> None:
+    def __init__(
+        self, parameters: Iterable[Tensor], lr: float, size: float, weight_decay: float, workers: int = 1
+    ) -> None:
+        """`size`: root mean square of an update's entries, at a rate of 1, where Adam's is about one."""
         super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
+        self._size = size
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     @torch.no_grad()
@@ -90,7 +94,7 @@ class Muon(torch.optim.Optimizer):
         ahead = torch.lerp(parameter.grad, momentum, MOMENTUM)  # Nesterov's
         if decay:
             parameter.mul_(1 - rate * decay)
-        size = SIZE * max(parameter.shape) ** 0.5  # the entries of an orthogonal matrix are as small as it is large
+        size = self._size * max(parameter.shape) ** 0.5  # the larger an orthogonal matrix, the smaller its entries
         parameter.add_(orthogonal(ahead), alpha=-rate * size)
 
 

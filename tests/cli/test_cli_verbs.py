@@ -54,6 +54,16 @@ def test_train_without_a_recipe_writes_a_complete_one(tmp_path: Path, capsys: py
     assert (run / "model.safetensors").read_bytes() == (tmp_path / "again" / "model.safetensors").read_bytes()
 
 
+@pytest.mark.parametrize("words", [("true",), ("false",), ("True",), ("",)])
+def test_a_switch_may_be_followed_by_its_value(words: tuple[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """`--section.key value` holds for settings that are true or false, too."""
+    given = ["describe", "transformer", "--model.tied-embeddings", *filter(None, words)]
+    status, out, err = said(capsys, *given)
+    assert status == 0, err
+    tied = said(capsys, "describe", "transformer")[1]
+    assert (out == tied) is (words != ("false",))
+
+
 def test_translate_n_lines_in_n_lines_out(
     translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,8 +51,8 @@ def test_every_field_of_a_preset_can_be_set(preset: str, key: str) -> None:
     """It takes effect and leaves the rest alone, or is refused because it contradicts a field that is named."""
     before = settle({"model": {"preset": preset}}).model
     now, taken = getattr(before, key), 0
-    dropouts = {"dropout": [0.25], "attention_dropout": [0.25], "augment": [0.25]}
-    for value in dropouts.get(key) or other_values(key, now):
+    shares = {"dropout", "attention_dropout", "ffn_dropout", "augment"}
+    for value in [0.25] if key in shares else other_values(key, now):
         try:
             after = settle({"model": {"preset": preset, key: value}}).model
         except UserError as error:

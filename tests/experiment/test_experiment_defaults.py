@@ -95,7 +95,19 @@ def test_text_is_learned_with_muon_and_a_cosine_where_they_were_found_better() -
     rates = [chosen(text, model={"preset": "transformer", "width": width}).training.rate for width in (64, 128, 512)]
     assert rates == sorted(set(rates), reverse=True)
     rates = [chosen(text, **transformer, training={"batch_tokens": size}).training.rate for size in (4096, 2048)]
-    assert rates == [3e-3, 2.1e-3]  # noisier gradients, smaller steps
+    assert rates == [8.5e-3, 6e-3]  # noisier gradients, smaller steps
+
+
+def test_muon_steps_are_small_beside_adams_and_sentences_keep_all_of_the_inner_layer() -> None:
+    text, strings = corpus(3000, 12), corpus(3000, 2)
+    transformer, lstm = {"model": {"preset": "transformer"}}, {"model": {"preset": "lstm-additive"}}
+    sizes = [chosen(each, **preset).training.muon_size for each, preset in ((text, transformer), (text, lstm))]
+    assert sizes == [0.1, None]
+    assert chosen(text, **lstm, training={"optimizer": "muon"}).training.muon_size == 0.1
+    assert chosen(text, **transformer, training={"muon_size": 0.4}).training.muon_size == 0.4
+    assert chosen(text, **transformer).model.ffn_dropout == 0.0
+    assert chosen(strings, **transformer).model.ffn_dropout is None  # as dropout
+    assert chosen(text, model={"preset": "transformer", "ffn_dropout": 0.2}).model.ffn_dropout == 0.2
 
 
 def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:

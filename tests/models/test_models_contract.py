@@ -158,3 +158,17 @@ def test_every_parameter_gets_a_gradient(tiny, rows, preset: str) -> None:
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
         assert parameter.grad.abs().max() > 0, name
+
+
+def test_dropout_inside_the_feed_forward_layer_is_its_own(tiny, rows) -> None:
+    def spread(**fields: float) -> float:
+        """How far two passes in training are from each other."""
+        model = tiny("transformer", depth=1, **fields).train()
+        one, two = (model(rows.source, rows.mask, rows.target) for _ in range(2))
+        return (one - two).abs().max().item()
+
+    assert spread(dropout=0.0, ffn_dropout=0.5) > 0
+    assert spread(dropout=0.0) == 0  # as dropout
+    inner = [tiny("transformer", dropout=0.25, **given).encoder.layers[0].feed_forward.dropout
+             for given in ({}, {"ffn_dropout": 0.0}, {"ffn_dropout": 0.5})]  # fmt: skip
+    assert inner == [0.25, 0.0, 0.5]

@@ -19,12 +19,9 @@ def model_of(preset: str, **fields) -> Model:
     return build_model(settle({"model": tree}).model, 40, 40, True, seed=1)
 
 
-def stepped(
-    model: Model, optimizer: str, decay: float = 0.0, processes: int = 1
-) -> tuple[Optimizer, dict[str, Tensor]]:
+def stepped(model: Model, optimizer: str, **settings: float | None) -> tuple[Optimizer, dict[str, Tensor]]:
     """One step with random gradients, and how each parameter moved."""
-    settings = {"rate": RATE, "optimizer": optimizer, "weight_decay": decay, "processes": processes}
-    made = Optimizer(model, TrainingConfig.model_validate(settings))
+    made = Optimizer(model, TrainingConfig.model_validate({"rate": RATE, "optimizer": optimizer, **settings}))
     generator = torch.Generator().manual_seed(1)
     before = {name: one.detach().clone() for name, one in model.named_parameters()}
     for parameter in model.parameters():
@@ -55,16 +52,17 @@ def test_singular_values_become_one(shape: tuple[int, int]) -> None:
         ("lstm-additive", "decoder.stack.layers.0.state_proj.weight", "decoder.output.bias"),
     ],
 )
-def test_who_moves_what(preset: str, inner: str, outer: str) -> None:
+@pytest.mark.parametrize("size", [0.1, None])
+def test_who_moves_what(preset: str, inner: str, outer: str, size: float | None) -> None:
     model = model_of(preset)
-    optimizer, moved = stepped(model, "muon")
+    optimizer, moved = stepped(model, "muon", muon_size=size)
     assert {"encoder.embedding.weight", outer} <= moved.keys()
     kinds = {name.split("/", 2)[2]: name.split("/")[0] for name in optimizer.moments()}
     assert kinds.keys() == moved.keys(), "every parameter is somebody's"
     assert kinds[inner] == "muon" and kinds[outer] == kinds["encoder.embedding.weight"] == "adam"
     for name, kind in kinds.items():
         if kind == "muon":
-            assert moved[name].square().mean().sqrt() == pytest.approx(SIZE * RATE, rel=0.25)
+            assert moved[name].square().mean().sqrt() == pytest.approx((size or SIZE) * RATE, rel=0.25)
     plain, _ = stepped(model_of(preset), "adam")
     assert {name.split("/")[0] for name in plain.moments()} == {"adam"}
 
@@ -80,7 +78,7 @@ def test_weights_decay_apart_from_the_gradient() -> None:
     name = "encoder.layers.0.self_attention.query_proj.weight"
     model = model_of("transformer")
     before = dict(model.named_parameters())[name].detach().clone()
-    _, moved = stepped(model, "muon", decay=0.5)
+    _, moved = stepped(model, "muon", weight_decay=0.5)
     _, without = stepped(model_of("transformer"), "muon")
     torch.testing.assert_close(moved[name] - without[name], -RATE * 0.5 * before)
 
