@@ -44,7 +44,7 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
     "lstm-additive": (
         37.33,
         {
-            "model": {"width": 256, "depth": 1, "tied_embeddings": True, "dropout": 0.35},
+            "model": {"width": 256, "depth": 1, "dropout": 0.35},
             "training": {
                 **TRAINING,
                 "optimizer": "adam",
@@ -99,7 +99,10 @@ def _train(preset: str, recipe: dict[str, Any], seed: int, options: argparse.Nam
         "training": {**recipe["training"], "seed": seed, **steps},
     }
     if not (is_run(out) and read_facts(out)["status"] == "finished"):
-        regard.train({} if is_run(out) else settings, out, resume=is_run(out))
+        try:
+            regard.train({} if is_run(out) else settings, out, resume=is_run(out))
+        except regard.UserError as error:
+            sys.exit(str(error))
     model = regard.load(out, 2)
     report = model.evaluate(model.run.examples("test"), model.search_with(beams=5), tokenize="none")
     assert isinstance(report, TranslationReport)

@@ -13,6 +13,7 @@ import math
 import platform
 import random
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from itertools import accumulate
@@ -20,6 +21,7 @@ from itertools import accumulate
 import torch
 from _plain import make
 
+import regard
 from regard.config import TrainingConfig, settle
 from regard.data import Batch, Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
@@ -104,8 +106,13 @@ def text_arguments(parser: argparse.ArgumentParser) -> None:
 
 def some_texts(options: argparse.Namespace) -> list[list[str]]:
     """Sources and targets: of the files, or drawn."""
+    if (options.source is None) != (options.target is None):
+        sys.exit("give both --source and --target, or neither")
     if options.source is not None:
-        return [list(read_lines(path)) for path in (options.source, options.target)]
+        try:
+            return [list(read_lines(path)) for path in (options.source, options.target)]
+        except (regard.UserError, OSError) as error:
+            sys.exit(str(error))
     draw = random.Random(1)
     cumulative = list(accumulate(1 / rank for rank in range(1, WORDS)))
     words = [f"w{rank}" for rank in range(1, WORDS)]
