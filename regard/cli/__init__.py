@@ -71,9 +71,10 @@ def _joined(tokens: list[str]) -> list[str]:
     """`--model.tied-embeddings true` as `--model.tied-embeddings=true`: a switch would leave the word to the recipe."""
     joined: list[str] = []
     for token in tokens:
-        setting = bool(joined) and joined[-1].startswith("--") and "." in joined[-1] and "=" not in joined[-1]
+        before = joined[-1] if joined and "--" not in joined else ""  # all is text behind a lone --
+        setting = before.startswith("--") and "." in before and "=" not in before
         if setting and token.lower() in ("true", "false"):
-            joined[-1] += f"={token.lower()}"
+            joined[-1] += f"={token}"
         else:
             joined.append(token)
     return joined

@@ -67,7 +67,7 @@ def _taught(teacher: Path, config: RunConfig, path: Path, resume: bool) -> RunCo
     from regard.checkpoint import is_run
     from regard.cli.progress import progress_bar
     from regard.data.corpus import load_corpus
-    from regard.experiment.run import FILES
+    from regard.experiment.resuming import FILES
     from regard.pipeline import load
     from regard.pipeline.distillation import distil
 

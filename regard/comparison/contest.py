@@ -75,7 +75,8 @@ def _train(contest: Contest, entry: Entry) -> None:
         words += ["--resume"]
     else:
         seed = ("--training.seed", str(entry.seed))
-        alike = () if "--training.processes" in contest.settings else ("--training.processes", "1")  # for their memory
+        counted = any(one.startswith("--training.processes") for one in contest.settings)
+        alike = () if counted else ("--training.processes", "1")  # for their memory
         words += [contest.recipe, "--model.preset", entry.preset, *seed, *alike, *contest.settings]
     with subprocess.Popen([*words, "--out", str(entry.path)]) as process:
         status, usage = _wait(process)

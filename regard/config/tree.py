@@ -160,7 +160,7 @@ class TrainingConfig(Section):
     optimizer: Literal["adam", "muon"] | None = None
     """adam, or muon for the matrices of layers and adam for the rest: fewer steps, each a little longer"""
     muon_size: Annotated[float, Field(gt=0)] | None = None
-    """muon: how large its steps are beside adam's, as the root mean square of their entries at a rate of 1"""
+    """muon: root mean square of the entries of a step, at a rate of 1"""
     schedule: Literal["inverse-sqrt", "cosine", "constant"] | None = None
     """how the rate falls after the warm-up (cosine, to nought, for text whose steps are known; else inverse-sqrt)"""
     warmup_steps: Natural | None = None

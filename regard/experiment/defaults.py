@@ -61,8 +61,9 @@ def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
     chosen: dict[str, float] = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
     if given.dropout is None:
         chosen["dropout"] = _dropout(metric, measure, attends)
-    if given.ffn_dropout is None and metric in SENTENCES:
-        chosen["ffn_dropout"] = 0.0  # as Vaswani 2017; a tiny model learns faster so (LOG.md)
+    if given.ffn_dropout is None and {"transformer", "patches"} & {given.encoder, given.decoder}:
+        everywhere = chosen.get("dropout", given.dropout or 0.0)
+        chosen["ffn_dropout"] = 0.0 if metric in SENTENCES else everywhere  # none: as Vaswani 2017 (LOG.md)
     return given.model_copy(update=chosen)
 
 

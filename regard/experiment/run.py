@@ -28,13 +28,13 @@ from regard.checkpoint import (
     write_tensors,
 )
 from regard.config import RunConfig, read_recipe, settle
-from regard.config.tree import Section
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.data.pictures import Pictures
 from regard.errors import UserError
 from regard.experiment.look import development_look
 from regard.experiment.material import Material, begin, gather
 from regard.experiment.opening import opening
+from regard.experiment.resuming import continued
 from regard.experiment.specimens import specimens
 from regard.files import write_text
 from regard.runtime import Interrupt, prepare
@@ -43,17 +43,12 @@ from regard.training.choice import Choice, choose
 from regard.training.crew import others
 from regard.training.curve import curve_svg
 from regard.training.estimate import estimate
-from regard.training.optimizer import SIZE
 from regard.training.parts import part_plan
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
 from regard.training.state import State, new_state, restore
 
 METRICS = "metrics.jsonl"
 SAVE_SECONDS = 60  # at least so often the training state is written
-BEFORE = {"processes": 1, "optimizer": "adam", "muon_size": SIZE}  # of runs older than the setting
-EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
-FILES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
-PLACES = FILES | {"corpus", "images"}
 
 
 @dataclass(frozen=True)
@@ -131,29 +126,6 @@ def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, pro
     for text in result.summary():
         line.say(text)
     return result
-
-
-def continued(given: RunConfig, stored: RunConfig) -> RunConfig:
-    """The run's settings with what may change on --resume; any other setting that differs is refused by name."""
-    sections: dict[str, Any] = {}
-    for section in RunConfig.model_fields:
-        new, old = getattr(given, section), getattr(stored, section)
-        values = {key: getattr(new, key) for key in sorted(new.model_fields_set)}
-        changes = {key: value for key, value in values.items() if value is not None and value != _began(old, key)}
-        free = {"training": EXTENDABLE, "data": PLACES, "search": set(changes)}.get(section, set())
-        for key in sorted(changes.keys() - free):
-            raise UserError(
-                f"{section}.{key} = {changes[key]!r}, but the run began with {_began(old, key)!r}; "
-                "resume without it, or train into another directory"
-            )
-        sections[section] = old.model_copy(update=changes)
-    return RunConfig(**sections)
-
-
-def _began(section: Section, key: str) -> Any:
-    """A setting of a stored run; one that is older than the setting did what was done before."""
-    value = getattr(section, key)
-    return BEFORE.get(key) if value is None else value
 
 
 def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:

@@ -70,7 +70,7 @@ class Muon(torch.optim.Optimizer):
     def __init__(
         self, parameters: Iterable[Tensor], lr: float, size: float, weight_decay: float, workers: int = 1
     ) -> None:
-        """`size`: root mean square of an update's entries, at a rate of 1, where Adam's is about one."""
+        """`size`: root mean square of an update's entries, at a rate of 1."""
         super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
         self._size = size
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None

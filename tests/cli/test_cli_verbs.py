@@ -64,6 +64,13 @@ def test_a_switch_may_be_followed_by_its_value(words: tuple[str], capsys: pytest
     assert (out == tied) is (words != ("false",))
 
 
+def test_only_settings_take_such_a_value(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = said(capsys, "translate", translator_run, "--max-tokens", 3, "--", "--v1.0", "true")
+    assert status == 0 and out.count("\n") == 2, err
+    status, _, err = said(capsys, "train", "--data.source", "True", "--data.target", "False")
+    assert status == 2 and "True" in err  # the name as it was given
+
+
 def test_translate_n_lines_in_n_lines_out(
     translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

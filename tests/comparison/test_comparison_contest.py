@@ -13,7 +13,7 @@ from regard.comparison.report import markdown, rank
 
 SETTINGS = (
     "--steps=3", "--data.examples=80", "--data.dev-examples=10", "--data.test-examples=10", "--model.width=8",
-    "--training.threads=1", "--training.evaluate-every=2",
+    "--training.threads=1", "--training.processes=1", "--training.evaluate-every=2",
 )  # fmt: skip
 
 

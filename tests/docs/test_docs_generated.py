@@ -15,7 +15,7 @@ from regard.checkpoint import FORMAT
 from regard.config import PRESETS
 from regard.data.splits import AT_MOST, SHARE
 from regard.experiment.defaults import BUDGET_SECONDS
-from regard.experiment.run import EXTENDABLE
+from regard.experiment.resuming import EXTENDABLE
 
 UPDATE = "run `python tests/docs/docs_pages.py`"
 

@@ -106,7 +106,9 @@ def test_muon_steps_are_small_beside_adams_and_sentences_keep_all_of_the_inner_l
     assert chosen(text, **lstm, training={"optimizer": "muon"}).training.muon_size == 0.1
     assert chosen(text, **transformer, training={"muon_size": 0.4}).training.muon_size == 0.4
     assert chosen(text, **transformer).model.ffn_dropout == 0.0
-    assert chosen(strings, **transformer).model.ffn_dropout is None  # as dropout
+    exact = chosen(strings, **transformer).model
+    assert exact.ffn_dropout == exact.dropout == 0.1
+    assert chosen(text, **lstm).model.ffn_dropout is None  # it has no such layers
     assert chosen(text, model={"preset": "transformer", "ffn_dropout": 0.2}).model.ffn_dropout == 0.2
 
 

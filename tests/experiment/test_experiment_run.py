@@ -213,6 +213,22 @@ def test_pieces_taken_apart_are_the_same_after_resuming(
     assert_same_run(tmp_path / "0.5", tmp_path / "stopped")
 
 
+def test_a_run_older_than_a_setting_goes_on_as_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = {"preset": "transformer", "heads": 2, "depth": 1, "ffn_dropout": 0.2}  # 0.2: as dropout
+    began = tiny(model=model, training={"optimizer": "muon", "muon_size": 0.3, "processes": 1})
+    go(tmp_path / "whole", began)
+    at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
+    assert go(tmp_path / "old", began).step == 7
+    recipe = tmp_path / "old" / "recipe.toml"
+    lines = [line for line in recipe.read_text().splitlines() if not line.startswith(("ffn_dropout", "muon_size"))]
+    recipe.write_text("\n".join(lines) + "\n")
+    for section, key, value, was in (("training", "muon_size", 0.1, 0.3), ("model", "ffn_dropout", 0.0, 0.2)):
+        with pytest.raises(UserError, match=rf"{key} = {value}, but the run began with {was}"):
+            go(tmp_path / "old", settle({section: {key: value}}), resume=True)
+    go(tmp_path / "old", settle({"training": {"muon_size": 0.3}, "model": {"ffn_dropout": 0.2}}), resume=True)
+    assert_same_run(tmp_path / "whole", tmp_path / "old")
+
+
 def test_a_crash_loses_only_what_came_after_the_checkpoint(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
