@@ -18,7 +18,7 @@ B, T, S, D, H, F = 3, 4, 5, 12, 3, 10
 
 
 def shape(norm: str, activation: str) -> LayerShape:
-    return LayerShape(D, H, "split", F, norm, activation, 0.0, 0.0, None)
+    return LayerShape(D, H, "split", F, norm, activation, 0.0, 0.0, 0.0, None)
 
 
 def stirred(module: nn.Module) -> nn.Module:
