@@ -62,9 +62,8 @@ def test_who_moves_what(preset: str, inner: str, outer: str, size: float | None)
     assert kinds[inner] == "muon" and kinds[outer] == kinds["encoder.embedding.weight"] == "adam"
     for name, kind in kinds.items():
         if kind == "muon":
-            assert moved[name].square().mean().sqrt() == pytest.approx(
-                (size or 0.3) * RATE, rel=0.25
-            )  # 0.3: before it was a setting
+            before_the_setting = 0.3
+            assert moved[name].square().mean().sqrt() == pytest.approx((size or before_the_setting) * RATE, rel=0.25)
     plain, _ = stepped(model_of(preset), "adam")
     assert {name.split("/")[0] for name in plain.moments()} == {"adam"}
 
