@@ -22,10 +22,9 @@ def rotate(vectors: Tensor, positions: Tensor) -> Tensor:
     Dot products of turned queries and keys depend on the distance of their positions only.
     """
     half = vectors.shape[-1] // 2
-    waves = sinusoid(positions, 2 * half).unflatten(-1, (half, 2)).to(vectors.dtype)  # (T, K/2, 2)
-    sin, cos = waves.unbind(-1)
-    even, odd = vectors.unflatten(-1, (half, 2)).unbind(-1)
-    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+    sin, cos = sinusoid(positions, 2 * half).to(vectors.dtype).unflatten(-1, (half, 2)).unbind(-1)  # (T, K/2)
+    pairs = torch.view_as_complex(vectors.unflatten(-1, (half, 2)))
+    return torch.view_as_real(pairs * torch.complex(cos, sin)).flatten(-2)
 
 
 def alibi(heads: int, queries: Tensor, keys: Tensor) -> Tensor:

@@ -64,15 +64,15 @@ class Optimizer:
 
 class Muon(torch.optim.Optimizer):
     """Momentum with all its singular values made one (Jordan 2024): no direction of a matrix is learned much faster
-    than another. In float32; where processes share the training, as many threads take a matrix each, for the
-    others wait."""
+    than another. In float32, matrices of one shape at a time; where processes share the training, as many threads share
+    them out, for the others wait."""
 
     def __init__(
         self, parameters: Iterable[Tensor], lr: float, size: float, weight_decay: float, workers: int = 1
     ) -> None:
         """`size`: root mean square of an update's entries, at a rate of 1."""
         super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
-        self._size = size
+        self._size, self._workers = size, workers
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     @torch.no_grad()
@@ -80,33 +80,47 @@ class Muon(torch.optim.Optimizer):
         for group in self.param_groups:
             moving = [parameter for parameter in group["params"] if parameter.grad is not None]
             change = partial(self._change, rate=group["lr"], decay=group["weight_decay"])
-            for _ in map(change, moving) if self._pool is None else self._pool.map(change, moving):
+            shares = _alike(moving, self._workers)
+            for _ in map(change, shares) if self._pool is None else self._pool.map(change, shares):
                 pass
 
     @torch.no_grad()  # each thread has a mode of its own
-    def _change(self, parameter: Tensor, rate: float, decay: float) -> None:
+    def _change(self, parameters: list[Tensor], rate: float, decay: float) -> None:
+        """Move parameters of one shape."""
+        steps = orthogonal(torch.stack([self._ahead(parameter) for parameter in parameters]))
+        size = self._size * max(parameters[0].shape) ** 0.5  # the larger an orthogonal matrix, the smaller its entries
+        for parameter, step in zip(parameters, steps, strict=True):
+            if decay:
+                parameter.mul_(1 - rate * decay)
+            parameter.add_(step, alpha=-rate * size)
+
+    def _ahead(self, parameter: Tensor) -> Tensor:
+        """The gradient and the momentum that it joins, as Nesterov has it."""
         assert parameter.grad is not None
         memory = self.state[parameter]
         if "momentum" not in memory:
             memory["momentum"] = torch.zeros_like(parameter)
-        momentum = memory["momentum"]
-        momentum.lerp_(parameter.grad, 1 - MOMENTUM)
-        ahead = torch.lerp(parameter.grad, momentum, MOMENTUM)  # Nesterov's
-        if decay:
-            parameter.mul_(1 - rate * decay)
-        size = self._size * max(parameter.shape) ** 0.5  # the larger an orthogonal matrix, the smaller its entries
-        parameter.add_(orthogonal(ahead), alpha=-rate * size)
+        momentum = memory["momentum"].lerp_(parameter.grad, 1 - MOMENTUM)
+        return torch.lerp(parameter.grad, momentum, MOMENTUM)
 
 
-def orthogonal(matrix: Tensor) -> Tensor:
-    """About the nearest matrix whose singular values are all one."""
-    if matrix.shape[0] > matrix.shape[1]:
-        return orthogonal(matrix.T).T
-    x = matrix / matrix.norm().clamp_min(1e-12)
+def orthogonal(matrices: Tensor) -> Tensor:
+    """(N, rows, columns): about the nearest matrices whose singular values are all one."""
+    if matrices.shape[1] > matrices.shape[2]:
+        return orthogonal(matrices.mT).mT
+    x = matrices / torch.linalg.matrix_norm(matrices, keepdim=True).clamp_min(1e-12)
     for a, b, c in ROUNDS:
-        square = x @ x.T
-        x = torch.addmm(x, torch.addmm(square, square, square, beta=b, alpha=c), x, beta=a)
+        square = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
     return x
+
+
+def _alike(matrices: list[Tensor], shares: int) -> list[list[Tensor]]:
+    """Matrices of one shape together, each such group in so many shares of about one size."""
+    groups: dict[torch.Size, list[Tensor]] = {}
+    for matrix in matrices:
+        groups.setdefault(matrix.shape, []).append(matrix)
+    return [group[first::shares] for group in groups.values() for first in range(min(shares, len(group)))]
 
 
 def _inner_matrices(model: Model) -> list[Tensor]:
