@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -25,12 +26,12 @@ Precision = Literal["float32", "int8"]
 POSITIONS = 2048  # rows of sinusoids that are written down; what is longer is decoded by torch
 VOCABULARY_MAP = "vmap.txt"  # the name that ctranslate2 looks for
 MARK = "weights.txt"  # which weights a built model has
-CONVERTER = 1  # to be raised when what is built changes
+CONVERTER = 2  # to be raised when what is built changes
 WANTED = {
     "head_layout": ("split",),
     "norm": ("pre", "post"),
     "activation": ("relu", "gelu"),
-    "positions": ("sinusoidal", "learned"),
+    "positions": ("sinusoidal", "learned", "rotary", "none"),
     "position_combine": ("add",),
 }
 
@@ -97,17 +98,20 @@ def _vocabulary_map(lexicon: Lexicon) -> str:
 
 
 def _specification(model: Model, config: ModelConfig) -> Any:
-    from ctranslate2.specs import TransformerSpec
+    from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     from ctranslate2.specs.common_spec import Activation
 
     assert isinstance(model, Seq2Seq)
     encoder, decoder = model.encoder, model.decoder
     assert isinstance(encoder, TransformerEncoder) and isinstance(decoder, TransformerDecoder)
-    spec = TransformerSpec.from_config(
-        (len(encoder.layers), len(decoder.layers)),
-        config.heads,
-        pre_norm=config.norm == "pre",
-        activation={"relu": Activation.RELU, "gelu": Activation.GELU}[config.activation],
+    shape = {
+        "num_heads": config.heads,
+        "pre_norm": config.norm == "pre",
+        "activation": {"relu": Activation.RELU, "gelu": Activation.GELU}[config.activation],
+        "rotary_dim": 0 if config.positions == "rotary" else None,  # 0: all of a head's
+    }
+    spec = TransformerSpec(
+        TransformerEncoderSpec(len(encoder.layers), **shape), TransformerDecoderSpec(len(decoder.layers), **shape)
     )
     _encoder(spec.encoder, encoder)
     _decoder(spec.decoder, decoder)
@@ -130,7 +134,8 @@ def _encoder(spec: Any, encoder: TransformerEncoder) -> None:
 
 def _decoder(spec: Any, decoder: TransformerDecoder) -> None:
     spec.embeddings.weight = _array(decoder.embedding.weight)
-    spec.position_encodings.encodings = _positions(decoder.positions)
+    if hasattr(spec, "position_encodings"):  # not where attention turns its queries and keys
+        spec.position_encodings.encodings = _positions(decoder.positions)
     spec.projection.weight, spec.projection.bias = _array(decoder.output.weight), _array(decoder.output.bias)
     for there, layer in zip(spec.layer, decoder.layers, strict=True):
         _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
@@ -173,6 +178,8 @@ def _last_norm(spec: Any, norm: nn.Module) -> None:
 def _positions(positions: PositionalEmbedding) -> Any:
     if positions.kind == "learned":
         return _array(positions.table)
+    if positions.kind == "none":
+        return np.zeros((POSITIONS, positions.width), dtype=np.float32)
     return sinusoid(torch.arange(POSITIONS), positions.width).numpy()
 
 

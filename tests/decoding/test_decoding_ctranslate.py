@@ -48,6 +48,9 @@ def fast(model, config, folder: Path, threads: int = 1):
         {},
         {"norm": "post"},
         {"positions": "learned"},
+        {"positions": "rotary"},
+        {"positions": "rotary", "norm": "post"},
+        {"positions": "none"},
         {"activation": "gelu", "tied_embeddings": False},
         {"encoder_depth": 3, "decoder_depth": 1},
         {"encoder_width": 16},
@@ -150,7 +153,7 @@ def test_a_damaged_model_is_built_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "word"),
-    [({"positions": "rotary"}, "positions"), ({"head_layout": "full"}, "head_layout"), ({"norm": "none"}, "norm")],
+    [({"positions": "alibi"}, "positions"), ({"head_layout": "full"}, "head_layout"), ({"norm": "none"}, "norm")],
 )
 def test_what_it_cannot_take_is_named(fields, word: str) -> None:
     config = settle({"model": {"preset": "transformer", "width": 16, **fields}}).model
