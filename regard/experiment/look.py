@@ -13,6 +13,7 @@ from regard.decoding import TooLong, decode
 from regard.evaluation import metrics
 from regard.evaluation.evaluate import teacher_forced
 from regard.experiment.material import Material
+from regard.models.stepping import stepping
 from regard.training.loop import Look
 
 DECODED = 500  # development examples that are decoded at each look, at most
@@ -47,7 +48,7 @@ class GreedyScore:
         self._search = SearchConfig(beams=1, max_tokens=output_limit(dev.target_lengths[:DECODED]))
 
     def measure(self) -> float:
-        found = decode(self._model, self._sources, self._search)
+        found = decode(stepping(self._model), self._sources, self._search)
         texts = ["" if isinstance(one, TooLong) else self._target.decode(one[0].tokens) for one in found]
         match self.metric:
             case "exact":

@@ -20,7 +20,7 @@ from regard.nn.dropout import dropout
 from regard.nn.embedding import Embedding, Output
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask
-from regard.nn.recurrent import CellState, LSTMCell, Stack, make_cell, show, turn_around
+from regard.nn.recurrent import CellState, LSTMCell, Stack, make_cell, read_both_ways, show, turn_around
 from regard.nn.taps import Tap, watched
 
 CellKind = Literal["rnn", "lstm", "gru"]
@@ -38,19 +38,24 @@ class DirectedLayer(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) → states (B, S, W), and the last state of each direction side by side (B, W)."""
-        outputs = []
-        if self.forwards is not None:
-            outputs.append(self.forwards.unroll(inputs, self.forwards.zero(inputs))[0])
-        if self.backwards is not None:
-            turned = self.backwards.unroll(turn_around(inputs, lengths), self.backwards.zero(inputs))[0]
-            outputs.append(turn_around(turned, lengths))
-        states = self.states(torch.cat(outputs, dim=-1))
+        states = self.states(self._read(inputs, lengths))
         ends, rows = [], torch.arange(states.shape[0], device=states.device)
         if self.forwards is not None:
             ends.append(states[rows, lengths - 1, : self.forwards.width])
         if self.backwards is not None:
             ends.append(states[:, 0, -self.backwards.width :])  # it reads towards the first token
         return states, torch.cat(ends, dim=-1)
+
+    def _read(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        if self.forwards is not None and self.backwards is not None and not torch.is_grad_enabled():
+            return read_both_ways(self.forwards, self.backwards, inputs, lengths)
+        outputs = []
+        if self.forwards is not None:
+            outputs.append(self.forwards.unroll(inputs, self.forwards.zero(inputs))[0])
+        if self.backwards is not None:
+            turned = self.backwards.unroll(turn_around(inputs, lengths), self.backwards.zero(inputs))[0]
+            outputs.append(turn_around(turned, lengths))
+        return torch.cat(outputs, dim=-1)
 
 
 class RecurrentEncoder(Encoder):
@@ -153,7 +158,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         assert self.attention is not None and self.context_proj is not None
         assert state.keys is not None and state.values is not None
         shared = embedded.shape[0] > state.keys.shape[0]  # by beams: then the node has no gradient
-        node = None if shared and torch.is_grad_enabled() else self._as_one_node()
+        node = None if shared and torch.is_grad_enabled() else self.as_one_node()
         if node is not None:
             cell, weights = node
             projected = cell.project(embedded.transpose(0, 1).contiguous())
@@ -170,7 +175,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
             contexts.append(context)
         return torch.stack(hidden, dim=1), torch.stack(contexts, dim=1), layers
 
-    def _as_one_node(self) -> tuple[LSTMCell, AttentiveWeights] | None:
+    def as_one_node(self) -> tuple[LSTMCell, AttentiveWeights] | None:
         """One LSTM layer with additive attention that nobody watches can run as one node of the graph."""
         cell, *above = self.stack.layers
         attention = self.attention

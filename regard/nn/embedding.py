@@ -21,8 +21,11 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """(B, T) → (B, T, D)."""
-        vectors = F.embedding(ids, self.weight) * math.sqrt(self.weight.shape[1])
-        return dropout(vectors, self.dropout, self.training)
+        return dropout(self.plain(ids), self.dropout, self.training)
+
+    def plain(self, ids: Tensor) -> Tensor:
+        """Without dropout: (…) → (…, D)."""
+        return F.embedding(ids, self.weight) * math.sqrt(self.weight.shape[1])
 
 
 class Output(nn.Module):

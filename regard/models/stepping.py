@@ -1,0 +1,78 @@
+"""A model made ready to write token by token: what depends on the weights alone is multiplied out once.
+
+An LSTM with additive attention (Bahdanau 2015) steps by
+
+    [z, q] = [U, W_q] h;   c = Σ_i softmax_i(vᵀ tanh(k_i + q)) m_i
+    gates = X_y + z + W_c c;   readout = tanh(R_y + R [h', c])
+
+where X_y and R_y are rows of a table by the token y: two of its products are never made while it writes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from regard.models.recurrent import RecurrentDecoder, RecurrentState
+from regard.models.seq2seq import Decoder, Memory, Model, Seq2Seq
+from regard.nn.attention import REACH, opposition
+from regard.nn.attentive import AttentiveWeights
+from regard.nn.recurrent import LSTMCell
+from regard.nn.taps import watched
+from regard.nn.unrolled import lstm_step
+
+
+def stepping(model: Model) -> Model:
+    """The same model for a search, as its weights are now; the model itself where nothing is to be gained."""
+    if not isinstance(model, Seq2Seq) or not isinstance(model.decoder, RecurrentDecoder):
+        return model
+    node = model.decoder.as_one_node()
+    if node is None:
+        return model
+    ready = Seq2Seq(model.encoder, SteppingDecoder(model.decoder, *node), model.max_source, model.max_target)
+    return ready.train(model.training)
+
+
+class SteppingDecoder(Decoder[RecurrentState]):
+    """One LSTM layer with additive attention, a token at a time; prefixes, and where somebody watches, by the decoder
+    it was made of."""
+
+    @torch.no_grad()
+    def __init__(self, decoder: RecurrentDecoder, cell: LSTMCell, weights: AttentiveWeights) -> None:
+        super().__init__()
+        self.decoder, self.output = decoder, decoder.output
+        (gates, width), (asked, _) = weights.state.shape, weights.query.shape
+        vectors = decoder.embedding.plain(torch.arange(len(decoder.embedding.weight), device=weights.state.device))
+        readout = decoder.readout_proj
+        hidden, token, context = readout.weight.split([width, vectors.shape[1], weights.context.shape[1]], dim=1)
+        self.table = torch.cat((cell.project(vectors), F.linear(vectors, token, readout.bias)), dim=1)  # (V, 4·W + E)
+        self.state_proj = torch.cat((weights.state, 2 * weights.query)).t()  # (W, 4·W + Q); powers are of twice q
+        self.context_proj = weights.context.t()  # (C, 4·W)
+        self.readout_proj = torch.cat((hidden, context), dim=1).t()  # (W + C, E)
+        self.score = -2 * weights.score[0]  # (Q,): what is the same for all keys is left out
+        self.gates, self.asked = gates, asked
+
+    def start(self, memory: Memory) -> RecurrentState:
+        return self.decoder.start(memory)
+
+    def advance(self, tokens: Tensor, memory: Memory, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        if tokens.shape[1] > 1 or watched() or torch.is_grad_enabled():
+            return self.decoder.advance(tokens, memory, state)
+        assert state.keys is not None and state.values is not None
+        of_token, of_readout = self.table.index_select(0, tokens[:, 0]).split(
+            [self.gates, self.table.shape[1] - self.gates], 1
+        )
+        (hidden, cell), (rows, sources) = state.layers[0], (len(tokens), len(state.keys))
+        of_state, query = (hidden @ self.state_proj).split([self.gates, self.asked], dim=1)
+        powers = query.clamp(-2 * REACH, 2 * REACH).exp_().view(sources, rows // sources, 1, self.asked)
+        scores = opposition(powers, state.keys[:, None]) @ self.score  # (B, R / B, S)
+        weights = scores.masked_fill_(~memory.mask[:, None], -math.inf).softmax(-1)
+        context = torch.bmm(weights, state.values).view(rows, -1)
+        gates = torch.addmm(of_token + of_state, context, self.context_proj)
+        new, new_cell, bounded = (torch.empty_like(hidden) for _ in range(3))
+        lstm_step(gates, cell, new_cell, bounded, new)
+        readout = torch.addmm(of_readout, torch.cat((new, context), dim=1), self.readout_proj).tanh_()
+        return readout[:, None], RecurrentState(((new, new_cell),), state.keys, state.values)
