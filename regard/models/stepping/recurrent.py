@@ -1,6 +1,4 @@
-"""A model made ready to write token by token: what depends on the weights alone is multiplied out once.
-
-An LSTM with additive attention (Bahdanau 2015) steps by
+"""An LSTM with additive attention (Bahdanau 2015), made ready to write token by token. It steps by
 
     [z, q] = [U, W_q] h;   c = Σ_i softmax_i(vᵀ tanh(k_i + q)) m_i
     gates = X_y + z + W_c c;   readout = tanh(R_y + R [h', c])
@@ -17,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.models.recurrent import RecurrentDecoder, RecurrentState
-from regard.models.seq2seq import Decoder, Memory, Model, Seq2Seq
+from regard.models.seq2seq import Decoder, Memory
 from regard.nn.attention import REACH, opposition
 from regard.nn.attentive import AttentiveWeights
 from regard.nn.recurrent import LSTMCell
@@ -25,18 +23,7 @@ from regard.nn.taps import watched
 from regard.nn.unrolled import lstm_step
 
 
-def stepping(model: Model) -> Model:
-    """The same model for a search, as its weights are now; the model itself where nothing is to be gained."""
-    if not isinstance(model, Seq2Seq) or not isinstance(model.decoder, RecurrentDecoder):
-        return model
-    node = model.decoder.as_one_node()
-    if node is None:
-        return model
-    ready = Seq2Seq(model.encoder, SteppingDecoder(model.decoder, *node), model.max_source, model.max_target)
-    return ready.train(model.training)
-
-
-class SteppingDecoder(Decoder[RecurrentState]):
+class SteppingRecurrence(Decoder[RecurrentState]):
     """One LSTM layer with additive attention, a token at a time; prefixes, and where somebody watches, by the decoder
     it was made of."""
 

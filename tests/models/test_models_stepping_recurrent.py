@@ -7,7 +7,7 @@ import torch
 
 from regard.config import SearchConfig
 from regard.decoding import decode
-from regard.models.stepping import SteppingDecoder, stepping
+from regard.models.stepping import SteppingRecurrence, stepping
 from regard.nn.taps import watching
 
 SOURCES = [[5, 3, 4, 8, 7, 6], [3], [], [4, 4, 5, 3, 3], [6, 8]]
@@ -22,7 +22,7 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
     """After a prefix of two tokens, two rows to a source as beams have it."""
     model = tiny("lstm-additive", depth=1, **fields)
     ready = stepping(model)
-    assert isinstance(ready.decoder, SteppingDecoder)
+    assert isinstance(ready.decoder, SteppingRecurrence)
     with torch.inference_mode():
         memory = model.encode(rows.source, rows.mask)
         both = [(one, one.step(rows.target[:, :2], memory, one.start(memory))[1]) for one in (model, ready)]
@@ -68,7 +68,7 @@ def test_who_watches_sees_the_attention(tiny, rows) -> None:
 
 @pytest.mark.parametrize(
     ("preset", "fields"),
-    [("lstm-additive", {"depth": 2}), ("lstm-dot", {}), ("gru-fixed", {}), ("transformer", {}), ("rnn-language", {})],
+    [("lstm-additive", {"depth": 2}), ("lstm-dot", {}), ("gru-fixed", {}), ("convolution", {}), ("rnn-language", {})],
 )
 def test_others_are_left_alone(tiny, preset: str, fields) -> None:
     model = tiny(preset, shared=preset == "rnn-language", **{"depth": 1, **fields})

@@ -1,0 +1,27 @@
+"""A model made ready to write token by token: what depends on the weights alone is done once, before the first step.
+
+Its steps give what the model's own give (tested); searches know no difference.
+"""
+
+from __future__ import annotations
+
+from regard.models.recurrent import RecurrentDecoder
+from regard.models.seq2seq import Decoder, Model, Seq2Seq
+from regard.models.stepping.recurrent import SteppingRecurrence
+from regard.models.stepping.transformer import SteppingTransformer
+from regard.models.transformer import TransformerDecoder
+
+
+def stepping(model: Model) -> Model:
+    """The same model for a search, as its weights are now; the model itself where nothing is to be gained."""
+    decoder = _ready(model.decoder) if isinstance(model, Seq2Seq) else None
+    if decoder is None or not isinstance(model, Seq2Seq):
+        return model
+    return Seq2Seq(model.encoder, decoder, model.max_source, model.max_target).train(model.training)
+
+
+def _ready(decoder: Decoder) -> Decoder | None:
+    if isinstance(decoder, TransformerDecoder):
+        return SteppingTransformer(decoder)
+    node = decoder.as_one_node() if isinstance(decoder, RecurrentDecoder) else None
+    return SteppingRecurrence(decoder, *node) if isinstance(decoder, RecurrentDecoder) and node is not None else None
