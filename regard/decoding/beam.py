@@ -10,39 +10,33 @@ Rules, those of fairseq and Vaswani 2017 in the main:
   sure, N improbable early ends are found long before the right one.
 - At the limit, live hypotheses fill up what is missing to n_best, marked as unfinished and ranked behind.
 Therefore one beam is greedy search, and a beam as wide as the number of sequences is brute force; both are tested.
-The model and the choice among its vocabulary are torch's. Who lives on is told by NumPy, whose operations on a few
-numbers cost less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from regard.config import SearchConfig
 from regard.data.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis, next_log_probs
-from regard.models.seq2seq import Memory, Model
+from regard.models.seq2seq import Memory, Model, Record
 
 
 @dataclass(frozen=True)
-class Beams:
+class Beams(Record):
     """The sentences still searched. The number of beams W starts at 1 and grows to N."""
 
-    sentence: np.ndarray  # (B,) place in the input
-    limit: np.ndarray  # (B,)
-    total: np.ndarray  # (B, W) log-probability of each live hypothesis, best first; -inf: no hypothesis
-    tokens: np.ndarray  # (B, W, T)
-    log_probs: np.ndarray  # (B, W, T) of each token
-    ended: np.ndarray  # (B,) how many have finished
-    best: np.ndarray  # (B, n_best) scores of the best that have finished, best first; -inf: none yet
-
-    def select(self, sentences: np.ndarray) -> Beams:
-        return Beams(*(getattr(self, field.name)[sentences] for field in fields(self)))
+    sentence: Tensor  # (B,) place in the input
+    limit: Tensor  # (B,)
+    total: Tensor  # (B, W) log-probability of each live hypothesis; -inf: no hypothesis
+    tokens: Tensor  # (B, W, T)
+    log_probs: Tensor  # (B, W, T) of each token
+    ended: Tensor  # (B,) how many have finished
+    best: Tensor  # (B, n_best) scores of the best that have finished, best first; -inf: none yet
 
 
 def beam_search(
@@ -62,102 +56,87 @@ def beam_steps(
     model: Model, memory: Memory, first: Tensor, limits: Tensor, config: SearchConfig, found: list[list[Hypothesis]]
 ) -> Iterator[Beams]:
     """The search step by step: the live hypotheses after each; those that end go into `found`, a list a sentence."""
-    beams = _start(limits.cpu().numpy(), config.n_best)
+    beams = _start(limits, config.n_best)
     logits, state = model.step(first, memory, model.start(memory))
     memory = memory.begun()
     while True:
-        log_probs = next_log_probs(logits)  # (B·W, V)
-        likely = log_probs.topk(
-            min(2 * config.beams, log_probs.shape[1]), dim=-1
-        )  # the best 2N of a sentence are there
-        width = len(log_probs) // len(beams.sentence)
-        beams, parent = _advance(beams, likely.values.cpu().numpy(), likely.indices.cpu().numpy(), config, found)
+        beams, parent = _advance(beams, next_log_probs(logits), config, found)
         yield beams
-        staying = np.flatnonzero(~_done(beams, config))
-        leaving = len(staying) < len(beams.sentence)
-        if leaving:
+        staying = (~_done(beams, config)).nonzero().squeeze(1)
+        if len(staying) < len(beams.sentence):
             _collect_unfinished(beams, config, found)
-            beams, parent = beams.select(staying), parent[staying]
         if len(staying) == 0:
             return
-        rows = (staying[:, None] * width + parent).reshape(-1)  # (B·W,) in the last step's batch
-        sources = torch.from_numpy(staying).to(first.device) if leaving else None
-        memory = memory if sources is None else memory.select(sources)  # one row for all beams of a sentence
-        state = state.rearrange(torch.from_numpy(rows).to(first.device), sources)
-        tokens = torch.from_numpy(beams.tokens[:, :, -1].reshape(-1, 1)).to(first.device)
-        logits, state = model.step(tokens, memory, state)
+        width_before = logits.shape[0] // len(beams.sentence)
+        rows = (staying.unsqueeze(1) * width_before + parent[staying]).flatten()  # (B·W,) in the last step's batch
+        leaving = len(staying) < len(beams.sentence)
+        memory = memory.select(staying) if leaving else memory  # one row for all beams of a sentence
+        state = state.rearrange(rows, staying if leaving else None)
+        beams = beams.select(staying)
+        logits, state = model.step(beams.tokens[:, :, -1].reshape(-1, 1), memory, state)
 
 
-def _start(limits: np.ndarray, n_best: int) -> Beams:
-    size = len(limits)
+def _start(limits: Tensor, n_best: int) -> Beams:
+    size, device = len(limits), limits.device
     return Beams(
-        sentence=np.arange(size),
+        sentence=torch.arange(size, device=device),
         limit=limits,
-        total=np.zeros((size, 1), dtype=np.float32),
-        tokens=np.zeros((size, 1, 0), dtype=np.int64),
-        log_probs=np.zeros((size, 1, 0), dtype=np.float32),
-        ended=np.zeros(size, dtype=np.int64),
-        best=np.full((size, n_best), -np.inf, dtype=np.float32),
+        total=torch.zeros(size, 1, device=device),
+        tokens=torch.zeros(size, 1, 0, dtype=torch.long, device=device),
+        log_probs=torch.zeros(size, 1, 0, device=device),
+        ended=torch.zeros(size, dtype=torch.long, device=device),
+        best=torch.full((size, n_best), -torch.inf, device=device),
     )
 
 
 def _advance(
-    beams: Beams, last: np.ndarray, token: np.ndarray, config: SearchConfig, found: list[list[Hypothesis]]
-) -> tuple[Beams, np.ndarray]:
-    """Every live hypothesis grows by a token, one of the likeliest (B·W, 2N) with their log-probabilities → the new
-    beams, and whom each came from (B, W)."""
-    (size, width), each = beams.total.shape, last.shape[1]
-    continued = (beams.total[:, :, None] + last.reshape(size, width, each)).reshape(size, -1)
-    place = _highest(continued, 2 * config.beams)  # (B, 2N)
+    beams: Beams, log_probs: Tensor, config: SearchConfig, found: list[list[Hypothesis]]
+) -> tuple[Beams, Tensor]:
+    """Every live hypothesis grows by a token: log_probs (B·W, V) → the new beams, and whom each came from (B, W)."""
+    size, width = beams.total.shape
+    each = min(2 * config.beams, log_probs.shape[-1])  # the best 2N of a sentence are among the best 2N of each beam
+    last, token = log_probs.topk(each, dim=-1)  # (B·W, 2N)
+    continued = beams.total.unsqueeze(-1) + last.view(size, width, each)
+    total, place = continued.view(size, -1).topk(min(2 * config.beams, width * each), dim=-1)  # (B, 2N)
     parent = place // each
-    total, last, token = (_pick(one.reshape(size, -1), place) for one in (continued, last, token))
+    last, token = (values.view(size, -1).gather(1, place) for values in (last, token))
 
     ending = token == EOS
-    taken = ending & (total > -np.inf)
+    taken = ending & (total > -torch.inf)
     taken[:, config.beams :] = False
-    length = beams.tokens.shape[2] + 1
-    ended, best = beams.ended, beams.best
+    length = beams.tokens.shape[-1] + 1
+    score = (total / length**config.length_penalty).masked_fill(~taken, -torch.inf)
     if taken.any():
         _collect(beams, taken, parent, last, config.length_penalty, found)
-        scores = np.where(taken, total / length**config.length_penalty, np.float32(-np.inf))
-        ended, best = ended + taken.sum(1), -np.sort(-np.concatenate((best, scores), axis=1))[:, : config.n_best]
 
-    total = np.where(ending, np.float32(-np.inf), total)
-    kept = _highest(total, config.beams)  # (B, W)
-    total, parent, token, last = (_pick(one, kept) for one in (total, parent, token, last))
-    whole = np.arange(size)[:, None], parent
-    tokens = np.concatenate((beams.tokens[whole], token[:, :, None]), axis=2)
-    log_probs = np.concatenate((beams.log_probs[whole], last[:, :, None]), axis=2)
-    return Beams(beams.sentence, beams.limit, total, tokens, log_probs, ended, best), parent
-
-
-def _highest(values: np.ndarray, count: int) -> np.ndarray:
-    """Places of the highest of each row, highest first."""
-    return np.argsort(-values, axis=1, kind="stable")[:, :count]
-
-
-def _pick(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    return np.take_along_axis(values, places, axis=1)
+    total, kept = total.masked_fill(ending, -torch.inf).topk(min(config.beams, total.shape[1]), dim=-1)  # (B, W)
+    parent, token, last = (values.gather(1, kept) for values in (parent, token, last))
+    path = parent.unsqueeze(-1).expand(-1, -1, length - 1)
+    grown = Beams(
+        sentence=beams.sentence,
+        limit=beams.limit,
+        total=total,
+        tokens=torch.cat([beams.tokens.gather(1, path), token.unsqueeze(-1)], dim=-1),
+        log_probs=torch.cat([beams.log_probs.gather(1, path), last.unsqueeze(-1)], dim=-1),
+        ended=beams.ended + taken.sum(1),
+        best=torch.cat([beams.best, score], dim=1).topk(config.n_best, dim=-1).values,
+    )
+    return grown, parent
 
 
-def _done(beams: Beams, config: SearchConfig) -> np.ndarray:
+def _done(beams: Beams, config: SearchConfig) -> Tensor:
     """Which sentences need no further step: (B,)."""
-    length, best_live, worst_returned = beams.tokens.shape[2], beams.total[:, 0], beams.best[:, -1]
+    length, best_live, worst_returned = beams.tokens.shape[-1], beams.total[:, 0], beams.best[:, -1]  # sorted beams
     enough = (beams.ended >= config.beams) & (worst_returned >= best_live / length**config.length_penalty)
     hopeless = worst_returned >= best_live / beams.limit**config.length_penalty
     return enough | hopeless | (beams.limit <= length)
 
 
 def _collect(
-    beams: Beams,
-    taken: np.ndarray,
-    parent: np.ndarray,
-    last: np.ndarray,
-    length_penalty: float,
-    found: list[list[Hypothesis]],
+    beams: Beams, taken: Tensor, parent: Tensor, last: Tensor, length_penalty: float, found: list[list[Hypothesis]]
 ) -> None:
     """Put down the hypotheses that have just ended. Python's work is one turn a hypothesis, not one a step."""
-    rows, ranks = taken.nonzero()
+    rows, ranks = taken.nonzero(as_tuple=True)
     chosen = parent[rows, ranks]
     tokens, log_probs = beams.tokens[rows, chosen].tolist(), beams.log_probs[rows, chosen].tolist()
     sentences, lasts = beams.sentence[rows].tolist(), last[rows, ranks].tolist()
@@ -167,11 +146,11 @@ def _collect(
 
 def _collect_unfinished(beams: Beams, config: SearchConfig, found: list[list[Hypothesis]]) -> None:
     """Where the limit ends a sentence with too few finished hypotheses, its live ones are put down too."""
-    short = (beams.limit <= beams.tokens.shape[2]) & (beams.ended < config.n_best)
-    for row in np.flatnonzero(short):
-        live = int((beams.total[row] > -np.inf).sum())
+    short = (beams.limit <= beams.tokens.shape[-1]) & (beams.ended < config.n_best)
+    for row in short.nonzero().squeeze(1).tolist():
+        live = int((beams.total[row] > -torch.inf).sum())
         for ids, logs in zip(beams.tokens[row, :live].tolist(), beams.log_probs[row, :live].tolist(), strict=True):
-            found[beams.sentence[row]].append(hypothesis(ids, logs, config.length_penalty))
+            found[int(beams.sentence[row])].append(hypothesis(ids, logs, config.length_penalty))
 
 
 def _ranked(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
