@@ -37,8 +37,16 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
     "transformer": (
         41.02,
         {
-            "model": {"width": 128, "depth": 4, "heads": 4, "ffn_width": 256, "dropout": 0.2, "ffn_dropout": 0.2},
-            "training": {**TRAINING, "rate": 2.1e-3, "muon_size": 0.3, "steps": 9400, "evaluate_every": 520},
+            "model": {
+                "width": 128,
+                "depth": 4,
+                "heads": 4,
+                "ffn_width": 256,
+                "positions": "rotary",
+                "dropout": 0.3,
+                "ffn_dropout": 0.0,
+            },
+            "training": {**TRAINING, "rate": 6e-3, "muon_size": 0.1, "steps": 17_000, "evaluate_every": 680},
         },
     ),
     "lstm-additive": (

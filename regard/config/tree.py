@@ -119,7 +119,7 @@ class ModelConfig(Section):
     kernel: Positive = 3
     """width of a convolution, in tokens"""
     positions: Positions = "sinusoidal"
-    """how a Transformer or convolution knows the order"""
+    """how a Transformer or convolution knows the order (rotary where a Transformer learns sentences)"""
     position_combine: Literal["add", "multiply", "concatenate"] = "add"
     """how learned or sinusoidal positions join the embeddings"""
     max_positions: Positive = 1024

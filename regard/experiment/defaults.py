@@ -6,11 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from regard.config import ModelConfig, RunConfig, TokenizerConfig, TrainingConfig, preset_fields
+from regard.config.check import check
 from regard.config.tree import CELL, PICTURE_ENCODERS
 from regard.data.corpus import Corpus, Example
 from regard.data.embedded import EMBEDDED
+from regard.errors import UserError
 
 BUDGET_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
@@ -55,16 +58,29 @@ def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
 
 
 def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
-    """Width and dropout by how much there is to learn from, where they are not set."""
+    """Width and dropout by how much there is to learn from, positions by what is learned, where they are not set."""
     attends = bool({"transformer", "convolution", "grid", "patches"} & {given.encoder, given.decoder})
     wide = measure.pairs >= (100_000 if attends else 20_000)
-    chosen: dict[str, float] = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
+    chosen: dict[str, Any] = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
     if given.dropout is None:
         chosen["dropout"] = _dropout(metric, measure, attends)
     if given.ffn_dropout is None and {"transformer", "patches"} & {given.encoder, given.decoder}:
         everywhere = chosen.get("dropout", given.dropout or 0.0)
         chosen["ffn_dropout"] = 0.0 if metric in SENTENCES else everywhere  # none: as Vaswani 2017 (LOG.md)
-    return given.model_copy(update=chosen)
+    model = given.model_copy(update=chosen)
+    if "positions" not in given.model_fields_set and metric in SENTENCES and model.encoder == model.decoder:
+        return _turning(model)
+    return model
+
+
+def _turning(model: ModelConfig) -> ModelConfig:
+    """Rotary positions, which learn sentences in fewer passes (LOG.md), where the model can have them."""
+    turning = model.model_copy(update={"positions": "rotary"})
+    try:
+        check(RunConfig(model=turning))
+    except UserError:
+        return model
+    return turning if model.decoder == "transformer" else model
 
 
 def measure_text(examples: list[Example]) -> Measure:

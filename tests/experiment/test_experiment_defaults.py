@@ -112,6 +112,22 @@ def test_muon_steps_are_small_beside_adams_and_sentences_keep_all_of_the_inner_l
     assert chosen(text, model={"preset": "transformer", "ffn_dropout": 0.2}).model.ffn_dropout == 0.2
 
 
+def test_sentences_are_told_apart_by_turns_where_a_transformer_can_have_them() -> None:
+    text, strings = corpus(3000, 12), corpus(3000, 2)
+    for each, fields, expected in (
+        (text, {"preset": "transformer"}, "rotary"),
+        (text, {"preset": "transformer-deep-shallow"}, "rotary"),
+        (strings, {"preset": "transformer"}, "sinusoidal"),
+        (text, {"preset": "transformer", "positions": "sinusoidal"}, "sinusoidal"),
+        (text, {"preset": "transformer", "width": 12}, "sinusoidal"),  # heads of three numbers have no pairs
+        (text, {"preset": "transformer", "position_combine": "concatenate"}, "sinusoidal"),
+        (text, {"preset": "attention-rnn"}, "none"),
+        (text, {"preset": "convolution"}, "learned"),
+        (text, {"preset": "lstm-additive"}, "sinusoidal"),  # it asks for none
+    ):
+        assert chosen(each, model=fields).model.positions == expected, fields
+
+
 def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:
     assert chosen(corpus(500, 8)).tokenizer.shared is True
     assert chosen(corpus(500, 8, ["夜", "家", "木"])).tokenizer.shared is False
