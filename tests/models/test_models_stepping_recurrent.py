@@ -47,6 +47,16 @@ def test_searches_find_the_same(tiny, search) -> None:
         assert [one.score for one in found] == pytest.approx([one.score for one in plain], abs=1e-4)
 
 
+def test_queries_beyond_the_reach_are_taken_as_the_model_takes_them(tiny, rows) -> None:
+    model = tiny("lstm-additive", depth=1)
+    with torch.inference_mode():
+        for side in (model.decoder.attention.score.query_proj, model.decoder.attention.score.key_proj):
+            side.weight.mul_(2000)
+        memory = model.encode(rows.source, rows.mask)
+        found = [one.step(rows.target[:, :1], memory, one.start(memory))[0] for one in (model, stepping(model))]
+    torch.testing.assert_close(*found)
+
+
 def test_it_keeps_the_mode_and_the_weights(tiny) -> None:
     model = tiny("lstm-additive", depth=1, dropout=0.5)
     quiet, trained = stepping(model), stepping(model.train())
@@ -64,6 +74,15 @@ def test_who_watches_sees_the_attention(tiny, rows) -> None:
             one.step(rows.target[:, :1], memory, one.start(memory))
         seen.append(watch.tensors()["decoder.attention.weights"])
     assert torch.equal(*seen)
+
+
+def test_a_large_table_is_not_made(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny("lstm-additive", depth=1)
+    size = stepping(model).decoder.table.numel()
+    monkeypatch.setattr("regard.models.stepping.LARGEST", size)
+    assert stepping(model) is not model
+    monkeypatch.setattr("regard.models.stepping.LARGEST", size - 1)
+    assert stepping(model) is model
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from regard.models.recurrent import RecurrentDecoder
 from regard.models.seq2seq import Decoder, Model, Seq2Seq
-from regard.models.stepping.recurrent import SteppingRecurrence
+from regard.models.stepping.recurrent import SteppingRecurrence, table_size
 from regard.models.stepping.transformer import SteppingTransformer
 from regard.models.transformer import TransformerDecoder
 
+LARGEST = 2**24  # numbers in a table by token: 64 MiB
+
 
 def stepping(model: Model) -> Model:
-    """The same model for a search, as its weights are now; the model itself where nothing is to be gained."""
+    """The same model for a search, as its weights are now; the model itself where nothing is to be gained.
+
+    A state of it may be gone on from once, as searches do.
+    """
     decoder = _ready(model.decoder) if isinstance(model, Seq2Seq) else None
     if decoder is None or not isinstance(model, Seq2Seq):
         return model
@@ -24,4 +29,6 @@ def _ready(decoder: Decoder) -> Decoder | None:
     if isinstance(decoder, TransformerDecoder):
         return SteppingTransformer(decoder)
     node = decoder.as_one_node() if isinstance(decoder, RecurrentDecoder) else None
-    return SteppingRecurrence(decoder, *node) if isinstance(decoder, RecurrentDecoder) and node is not None else None
+    if not isinstance(decoder, RecurrentDecoder) or node is None or table_size(decoder, node[0]) > LARGEST:
+        return None
+    return SteppingRecurrence(decoder, *node)

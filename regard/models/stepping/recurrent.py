@@ -63,3 +63,9 @@ class SteppingRecurrence(Decoder[RecurrentState]):
         lstm_step(gates, cell, new_cell, bounded, new)
         readout = torch.addmm(of_readout, torch.cat((new, context), dim=1), self.readout_proj).tanh_()
         return readout[:, None], RecurrentState(((new, new_cell),), state.keys, state.values)
+
+
+def table_size(decoder: RecurrentDecoder, cell: LSTMCell) -> int:
+    """Numbers in the table of a decoder with this cell."""
+    size, embedded = decoder.embedding.weight.shape
+    return size * (cell.gates * cell.width + embedded)

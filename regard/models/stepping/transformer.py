@@ -33,7 +33,7 @@ class Cache(State):
 
 
 class SteppingTransformer(Decoder[Cache | TransformerState]):
-    """Where somebody watches, the decoder it was made of."""
+    """Where somebody watches or asks for gradients, the decoder it was made of."""
 
     @torch.no_grad()
     def __init__(self, decoder: TransformerDecoder) -> None:
@@ -46,7 +46,7 @@ class SteppingTransformer(Decoder[Cache | TransformerState]):
         self.across = torch.cat([side.weight for one in across for side in (one.key_proj, one.value_proj)])
 
     def start(self, memory: Memory) -> Cache | TransformerState:
-        if watched():
+        if watched() or torch.is_grad_enabled():
             return self.decoder.start(memory)
         (batch, length), layers = memory.mask.shape, len(self.own)
         each = F.linear(memory.states, self.across).view(batch, length, layers, 2 * self.heads, -1)
@@ -61,6 +61,7 @@ class SteppingTransformer(Decoder[Cache | TransformerState]):
     ) -> tuple[Tensor, Cache | TransformerState]:
         if isinstance(state, TransformerState):
             return self.decoder.advance(tokens, memory, state)
+        assert not watched(), "who watches, watches from the start"
         before, after = state.length, state.length + tokens.shape[1]
         past = with_room(state.past, before, after)
         places = torch.arange(after, device=tokens.device)
@@ -106,7 +107,9 @@ class SteppingTransformer(Decoder[Cache | TransformerState]):
         if len(places) - before == 1:
             return slopes
         causes = causal_mask(len(places) - before, len(places), places.device)
-        return (torch.zeros(causes.shape) if slopes is None else slopes).masked_fill(~causes, -torch.inf)
+        return (torch.zeros(causes.shape, device=places.device) if slopes is None else slopes).masked_fill(
+            ~causes, -torch.inf
+        )
 
 
 def with_room(past: Tensor, before: int, after: int) -> Tensor:
