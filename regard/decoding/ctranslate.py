@@ -7,20 +7,35 @@ patience given here most outputs are torch's too. What it cannot take, or with b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from regard.config import ModelConfig, SearchConfig
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decoding.conversion import POSITIONS, Precision, built_model, why_not
-from regard.decoding.decode import Progress, generation_limit, plan_batches, too_long
-from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.decode import Progress, generation_limit, too_long
+from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 
-TURNS, SMALLEST = 8, 256  # batches that a thread gets of what is decoded at a time; padded tokens of a small one
+# The most of a batch: with fewer of them a step's own price weighs more, with more what a step reads leaves the cache.
+SENTENCES: dict[Precision, int] = {"float32": 64, "int8": 48}
+HYPOTHESES = 80
+AHEAD = 3  # batches under way for each thread: the one it works on, the next, and one for when they end out of turn
 PATIENCE = 2.0  # a sentence ends when so many times the beams have finished
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A batch under way: its rows, the most tokens that each may get, and the engine's promise for each."""
+
+    rows: list[int]
+    limits: list[int]
+    found: list[Any]
 
 
 class FastDecoder:
@@ -41,6 +56,7 @@ class FastDecoder:
         import ctranslate2
 
         self.model = model
+        self._precision: Precision = precision
         self._threads = threads
         self._lexicon = lexicon
         options = {"inter_threads": threads, "intra_threads": 1}
@@ -53,58 +69,65 @@ class FastDecoder:
 
     def decode(
         self, sources: Sequence[Sequence[int]], config: SearchConfig, progress: Progress | None = None
-    ) -> list[list[Hypothesis] | None]:
-        """The n_best hypotheses of each source in input order; None: leave it to torch."""
-        results: list[list[Hypothesis] | None] = [None] * len(sources)
-        rows = [row for row, source in enumerate(sources) if self._takes(source)]
-        size = self._batch_size([len(sources[row]) + 1 for row in rows], config)
-        for places in plan_batches([len(sources[row]) + 1 for row in rows], self._threads * TURNS * size):
-            chosen = [rows[place] for place in places]
-            for row, found in zip(chosen, self._search([sources[row] for row in chosen], config, size), strict=True):
-                results[row] = found if self._accepts(sources[row], found, config) else None
-            if config.beams == 1:
-                self._cut(sources, [row for row in chosen if results[row] is None], config, size, results)
+    ) -> Iterator[tuple[int, list[Hypothesis] | None]]:
+        """The row of every source and its n_best hypotheses, as they are found; None: leave it to torch.
+
+        The engine works on while the caller does something with them.
+        """
+        limits = self._limits(sources, config)
+        yield from ((row, None) for row, source in enumerate(sources) if len(source) not in limits)
+        cut: list[tuple[int, list[int], Any]] = []
+        for asked in self._under_way(sources, limits, config):
+            for row, limit, promise in zip(asked.rows, asked.limits, asked.found, strict=True):
+                result = promise.result()
+                found = result.hypotheses  # made anew whenever it is asked for
+                if config.beams == 1 and len(found[0]) > limit:
+                    tokens = [int(token) for token in found[0][:limit]]
+                    cut.append((row, tokens, self._again(sources[row], tokens, config)))
+                else:
+                    yield row, _accepted(found, result.scores, limit, config)
             if progress is not None:
-                progress(len(chosen))
-        return results
+                progress(len(asked.rows))
+        for row, tokens, promise in cut:
+            if self._listed(config):
+                result = promise.result()
+                yield row, _accepted(result.hypotheses, result.scores, len(tokens), config)
+            else:  # the engine tells of an end, too
+                one = hypothesis(tokens, promise.result().log_probs[: len(tokens)], config.length_penalty)
+                yield row, None if PAD in tokens or BOS in tokens else [one]
 
-    def _batch_size(self, lengths: Sequence[int], config: SearchConfig) -> int:
-        """Padded tokens that are decoded together: what was asked for, but some turns for every thread."""
-        return min(max(sum(lengths) // (self._threads * TURNS), SMALLEST), max(1, config.batch_tokens // config.beams))
+    def _limits(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> dict[int, int]:
+        """The most tokens to generate for sources of each length that the engine takes."""
+        lengths = {len(source): source for source in sources if 0 < len(source) < POSITIONS}
+        return {
+            length: generation_limit(self.model, source, 1, config)
+            for length, source in lengths.items()
+            if too_long(self.model, source) is None
+        }
 
-    def _accepts(self, source: Sequence[int], found: list[Hypothesis], config: SearchConfig) -> bool:
-        """Whether torch would have found it, as far as one can see: ended within the source's own limit (a batch has
-        one for all), or of one beam cut there; and without marks, which we never generate."""
-        limit = generation_limit(self.model, source, 1, config)
-        whole = all(one.finished and len(one.tokens) < limit for one in found)
-        cut = config.beams == 1 and not found[0].finished and len(found[0].tokens) == limit
-        return (whole or cut) and not any({PAD, BOS} & set(one.tokens) for one in found)
+    def _listed(self, config: SearchConfig) -> bool:
+        return config.short_list and self._lexicon is not None
 
-    def _cut(
-        self,
-        sources: Sequence[Sequence[int]],
-        rows: list[int],
-        config: SearchConfig,
-        size: int,
-        results: list[list[Hypothesis] | None],
-    ) -> None:
-        """Search again, those of one limit together: what went on beyond its own is cut there, as torch does."""
-        by_limit: dict[int, list[int]] = {}
-        for row in rows:
-            by_limit.setdefault(generation_limit(self.model, sources[row], 1, config), []).append(row)
-        for alike in by_limit.values():
-            for row, found in zip(alike, self._search([sources[row] for row in alike], config, size), strict=True):
-                results[row] = found if self._accepts(sources[row], found, config) else None
+    def _under_way(
+        self, sources: Sequence[Sequence[int]], limits: dict[int, int], config: SearchConfig
+    ) -> Iterator[Asked]:
+        """All batches, the next ones asked for before one is given: no thread waits for who takes what was found."""
+        most = max(1, min(SENTENCES[self._precision], HYPOTHESES // config.beams))
+        waiting: deque[Asked] = deque()
+        rows = [row for row, source in enumerate(sources) if len(source) in limits]
+        lengths = [len(sources[row]) + 1 for row in rows]
+        for places in falling_batches(lengths, self._threads, most, config.batch_tokens // config.beams):
+            batch = [rows[place] for place in places]
+            each = [limits[len(sources[row])] for row in batch]
+            waiting.append(Asked(batch, each, self._search([sources[row] for row in batch], max(each), config)))
+            if len(waiting) == AHEAD * self._threads:
+                yield waiting.popleft()
+        yield from waiting
 
-    def _takes(self, source: Sequence[int]) -> bool:
-        return too_long(self.model, source) is None and len(source) < POSITIONS and len(source) > 0
-
-    def _search(self, sources: list[Sequence[int]], config: SearchConfig, size: int) -> list[list[Hypothesis]]:
-        limit = max(generation_limit(self.model, source, 1, config) for source in sources)
-        found = self._translator.translate_batch(
-            [[*map(str, source), str(EOS)] for source in sources],
-            max_batch_size=size,
-            batch_type="tokens",
+    def _search(self, sources: list[Sequence[int]], limit: int, config: SearchConfig) -> list[Any]:
+        return self._translator.translate_batch(
+            [_strings(source) for source in sources],
+            asynchronous=True,
             beam_size=config.beams,
             patience=PATIENCE if config.beams > 1 else 1.0,
             num_hypotheses=config.n_best,
@@ -112,18 +135,53 @@ class FastDecoder:
             max_decoding_length=min(limit, POSITIONS),
             min_decoding_length=0,
             max_input_length=0,
-            use_vmap=config.short_list and self._lexicon is not None,
+            use_vmap=self._listed(config),
             return_scores=True,
             return_end_token=True,
         )
-        return [
-            [_hypothesis(tokens, score, config) for tokens, score in zip(one.hypotheses, one.scores, strict=True)]
-            for one in found
-        ]
+
+    def _again(self, source: Sequence[int], tokens: list[int], config: SearchConfig) -> Any:
+        """What went on beyond its own limit (a batch has one for all) is cut there, as torch does: the promise of a
+        score for the tokens that are left. With a short list, which goes with a search, one of a search alone."""
+        if self._listed(config):
+            return self._search([source], len(tokens), config)[0]
+        written = [[str(token) for token in tokens]]
+        return self._translator.score_batch([_strings(source)], written, max_input_length=0, asynchronous=True)[0]
 
 
-def _hypothesis(tokens: list[str], score: float, config: SearchConfig) -> Hypothesis:
-    ids = [int(token) for token in tokens]
-    finished = bool(ids) and ids[-1] == EOS
-    total = score * len(ids) ** config.length_penalty
-    return Hypothesis(tuple(ids[:-1] if finished else ids), total, score, (), finished)
+def falling_batches(lengths: Sequence[int], threads: int, most: int, batch_tokens: int) -> Iterator[list[int]]:
+    """Places of rows of like length, longest first: a thread's share of what is left, between half of `most` and all of
+    it; rows × longest ≤ batch_tokens, or one row. The last ones are smaller, so that threads end together."""
+    batch: list[int] = []
+    size, few = 0, (most + 1) // 2
+    for number, place in enumerate(sorted(range(len(lengths)), key=lambda place: -lengths[place])):
+        if batch and (len(batch) == size or lengths[batch[0]] * (len(batch) + 1) > batch_tokens):
+            yield batch
+            batch = []
+        if not batch:
+            left = len(lengths) - number
+            size = left if 2 * left < 3 * few else min(most, max(-(-left // threads), few))
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _accepted(
+    hypotheses: list[list[str]], scores: list[float], limit: int, config: SearchConfig
+) -> list[Hypothesis] | None:
+    """What was found if torch would have found it, as far as one can see: ended within the source's own limit, or of
+    one beam cut there; and without marks, which we never generate."""
+    found: list[Hypothesis] = []
+    for tokens, score in zip(hypotheses, scores, strict=True):
+        ids = tuple(map(int, tokens))
+        finished = ids[-1:] == (EOS,)
+        ended = len(ids) <= limit if finished else config.beams == 1 and len(ids) == limit
+        if not ended or PAD in ids or BOS in ids:
+            return None
+        total = score * len(ids) ** config.length_penalty
+        found.append(Hypothesis(ids[:-1] if finished else ids, total, score, (), finished))
+    return found
+
+
+def _strings(source: Sequence[int]) -> list[str]:
+    return [*map(str, source), str(EOS)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from regard.analysis.trace import Dictation, trace
 from regard.checkpoint import LEXICON, Run
@@ -14,12 +14,13 @@ from regard.data.pictures import Picture
 from regard.data.tokenizer import BOS, EOS, Tokenizer
 from regard.decoding import Hypothesis, TooLong, decode
 from regard.decoding.ctranslate import FastDecoder
-from regard.decoding.decode import Source
+from regard.decoding.decode import Source, evaluating
 from regard.decoding.tree import BeamTree, beam_tree
 from regard.errors import UserError
 from regard.evaluation import Report, bleu_tokenizer, evaluate_language, evaluate_translation
 from regard.nn.taps import watched
 from regard.pipeline.contract import Pipeline, Progress
+from regard.pipeline.rehearsal import Rehearsal
 from regard.pipeline.result import NOTHING, Result, no_result
 
 CONTINUATION = 200  # tokens that a language model adds, where no limit is set
@@ -37,8 +38,9 @@ class Writer(Pipeline, ABC):
         """`given`: what was read, a source or a beginning."""
         if isinstance(found, TooLong):
             return no_result(found)
-        each = tuple(self._one(given, hypothesis) for hypothesis in found)
-        return each[0] if len(each) == 1 else self._one(given, found[0], each)
+        if len(found) == 1:
+            return self._one(given, found[0])
+        return self._one(given, found[0], tuple(self._one(given, hypothesis) for hypothesis in found))
 
     def _one(self, given: Source, hypothesis: Hypothesis, alternatives: tuple[Result, ...] = ()) -> Result:
         ids = list(hypothesis.tokens)
@@ -69,12 +71,18 @@ class Writer(Pipeline, ABC):
 class SourceWriter(Writer, ABC):
     """Reads a source first: a text, or a picture."""
 
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._rehearsal = Rehearsal(self.model)
+
     def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
         present = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_tokenizer.encode_batch([texts[row] for row in present])
+        found = self.search_for(sources, search, progress)
+        made = {place: self.result(sources[place], each) for place, each in found}  # while the search goes on
         results = [NOTHING] * len(texts)
-        for row, source, each in zip(present, sources, self.search_for(sources, search, progress), strict=True):
-            results[row] = self.result(source, each)
+        for place, row in enumerate(present):
+            results[row] = made[place]
         return results
 
     def evaluate(
@@ -95,9 +103,12 @@ class SourceWriter(Writer, ABC):
 
     def search_for(
         self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
-    ) -> list[list[Hypothesis] | TooLong]:
-        """The hypotheses for each source, in order."""
-        return decode(self.model, sources, search, None, progress, self.lexicon_for(search))
+    ) -> Iterator[tuple[int, list[Hypothesis] | TooLong]]:
+        """The place of each source and its hypotheses, in any order."""
+        lexicon = self.lexicon_for(search)
+        with evaluating(self.model):  # what is made ready of it has a mode of its own
+            found = decode(self._rehearsal.model(len(sources)), sources, search, None, progress, lexicon)
+        yield from enumerate(found)
 
     def dictation(self, text: str, target: str) -> Dictation:
         return self.dictation_of(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
@@ -127,16 +138,20 @@ class Translator(SourceWriter):
 
     def search_for(
         self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
-    ) -> list[list[Hypothesis] | TooLong]:
+    ) -> Iterator[tuple[int, list[Hypothesis] | TooLong]]:
         if self.fast is None or search.sample or watched():
-            return super().search_for(sources, search, progress)
+            yield from super().search_for(sources, search, progress)
+            return
         self.lexicon_for(search)
         texts = [source for source in sources if not isinstance(source, Picture)]
-        found: list[list[Hypothesis] | TooLong | None] = list(self.fast.decode(texts, search, progress))
-        left = [row for row, each in enumerate(found) if each is None]
-        for row, each in zip(left, super().search_for([sources[row] for row in left], search, None), strict=True):
-            found[row] = each
-        return [each for each in found if each is not None]
+        left: list[int] = []
+        for place, found in self.fast.decode(texts, search, progress):
+            if found is None:
+                left.append(place)
+            else:
+                yield place, found
+        for place, each in super().search_for([sources[place] for place in left], search, None):
+            yield left[place], each
 
     def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
         sources = [example.source for example in examples]

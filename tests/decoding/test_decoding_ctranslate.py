@@ -42,6 +42,12 @@ def fast(model, config, folder: Path, threads: int = 1):
     return FastDecoder(model, config, folder, "float32", threads)
 
 
+def in_order(engine, sources, search: SearchConfig, progress=None) -> list:
+    found = list(engine.decode(sources, search, progress))
+    assert sorted(row for row, _ in found) == list(range(len(sources)))  # each one once
+    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -60,7 +66,7 @@ def fast(model, config, folder: Path, threads: int = 1):
 def test_greedy_is_torchs(fields, tmp_path: Path) -> None:
     model, config = model_of(**fields)
     search = SearchConfig(beams=1)
-    found = fast(model, config, tmp_path).decode(SOURCES, search)
+    found = in_order(fast(model, config, tmp_path), SOURCES, search)
     expected = decode(model, SOURCES, search)
     taken = [row for row, each in enumerate(found) if each is not None]
     assert len(taken) >= 10
@@ -100,12 +106,71 @@ def test_what_does_not_end_is_cut_where_torch_cuts_it(tmp_path: Path) -> None:
     with torch.no_grad():
         model.output_layer.bias[2] -= 90
     engine, greedy = fast(model, config, tmp_path), SearchConfig(beams=1)
-    for found, [expected] in zip(engine.decode(SOURCES[:9], greedy), decode(model, SOURCES[:9], greedy), strict=True):
+    found_here = in_order(engine, SOURCES[:9], greedy)
+    for found, [expected] in zip(found_here, decode(model, SOURCES[:9], greedy), strict=True):
         assert found is not None and not expected.finished
         assert (found[0].tokens, found[0].finished) == (expected.tokens, False)
         assert found[0].score == pytest.approx(expected.score, abs=1e-4)
-    assert engine.decode(SOURCES[:3], SearchConfig(beams=2)) == [None] * 3  # beams rank what has ended first: torch's
-    assert engine.decode([[], [3] * 2048], greedy) == [None, None]
+        assert found[0].log_prob == pytest.approx(expected.log_prob, abs=1e-2)
+    assert (
+        in_order(engine, SOURCES[:3], SearchConfig(beams=2)) == [None] * 3
+    )  # beams rank what has ended first: torch's
+    assert in_order(engine, [[], SOURCES[0], [3] * 2048], greedy)[::2] == [None, None]
+
+
+def test_what_reaches_the_last_position_is_cut_there(tmp_path: Path) -> None:
+    """Own limits are 52, 54, 56, 58, and then the last position: a cut output of 58 is read again with all of them."""
+    model, config = model_of(positions="learned", max_positions=59)
+    with torch.no_grad():
+        model.output_layer.bias[2] -= 90
+    engine, greedy = fast(model, config, tmp_path), SearchConfig(beams=1)
+    for each, [expected] in zip(in_order(engine, SOURCES[:9], greedy), decode(model, SOURCES[:9], greedy), strict=True):
+        assert each is not None and each[0].tokens == expected.tokens
+        assert each[0].score == pytest.approx(expected.score, abs=1e-4)
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_many_batches_ahead_change_nothing(beams: int, tmp_path: Path) -> None:
+    """More batches than are under way at a time, of two threads, against each source alone."""
+    model, config = model_of()
+    engine, search = fast(model, config, tmp_path, threads=2), SearchConfig(beams=beams, batch_tokens=24 * beams)
+    sources, counts = [*SOURCES, [], *SOURCES[::-1]], []
+    found = in_order(engine, sources, search, counts.append)
+    assert sum(counts) == len(sources) - 1 and len(counts) > 12
+    for source, each in zip(sources, found, strict=True):
+        [alone] = in_order(engine, [source], search)
+        assert (each is None) == (alone is None)
+        if each is not None and alone is not None:
+            assert [one.tokens for one in each] == [one.tokens for one in alone]
+            assert each[0].score == pytest.approx(alone[0].score, abs=1e-4)
+
+
+def test_who_leaves_early_leaves_the_engine_whole(tmp_path: Path) -> None:
+    model, config = model_of()
+    engine, search = fast(model, config, tmp_path, threads=2), SearchConfig(beams=1, batch_tokens=16)
+    before = in_order(engine, SOURCES, search)
+    for _ in range(3):
+        first = next(engine.decode(SOURCES, search))
+        assert first[1] == before[first[0]]
+    assert in_order(engine, SOURCES, search) == before
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("rows", [0, 1, 7, 30, 31, 200])
+def test_falling_batches(rows: int, threads: int) -> None:
+    from regard.decoding.ctranslate import falling_batches
+
+    lengths = torch.randint(1, 9, (rows,), generator=torch.Generator().manual_seed(rows)).tolist()
+    batches = list(falling_batches(lengths, threads, 20, 10**6))
+    assert sorted(place for batch in batches for place in batch) == list(range(rows))
+    by_length = [lengths[place] for batch in batches for place in batch]
+    assert by_length == sorted(by_length, reverse=True)
+    assert all(10 <= len(batch) <= 20 for batch in batches[:-1])
+    assert threads == 1 or rows < 30 or len(batches[-1]) < 16
+    narrow = list(falling_batches(lengths, threads, 20, 12))
+    assert sorted(place for batch in narrow for place in batch) == list(range(rows))
+    assert all(len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= 12 for batch in narrow)
+    assert all(len(batch) == 1 for batch in falling_batches(lengths, threads, 1, 12))
 
 
 def test_a_short_list_is_torchs(tmp_path: Path) -> None:
@@ -119,12 +184,20 @@ def test_a_short_list_is_torchs(tmp_path: Path) -> None:
     different = 0
     for source in SOURCES[:20]:
         [expected] = decode(model, [source], listed, lexicon=lexicon)
-        [found] = engine.decode([source], listed)
+        [found] = in_order(engine, [source], listed)
         assert found is not None and found[0].tokens == expected[0].tokens
         assert found[0].score == pytest.approx(expected[0].score, abs=1e-4)
-        [free] = engine.decode([source], plain)
+        [free] = in_order(engine, [source], plain)
         different += free is not None and free[0].tokens != found[0].tokens
     assert different > 0
+    with torch.no_grad():
+        model.output_layer.bias[2] -= 90  # nothing ends: what is shorter than the longest is searched for again, alone
+    engine = FastDecoder(model, config, tmp_path, "float32", 1, lexicon)
+    for source, found in zip(SOURCES[:5], in_order(engine, SOURCES[:5], listed), strict=True):
+        [expected] = decode(model, [source], listed, lexicon=lexicon)
+        if source != max(SOURCES[:5], key=len):
+            assert found is not None and found[0].tokens == expected[0].tokens
+            assert found[0].score == pytest.approx(expected[0].score, abs=1e-4)
 
 
 def test_built_once_and_again_when_the_weights_change(tmp_path: Path) -> None:
@@ -148,7 +221,7 @@ def test_a_damaged_model_is_built_again(tmp_path: Path) -> None:
     model, config = model_of()
     place = built_model(model, config, tmp_path, "float32")
     (place / "model.bin").write_bytes((place / "model.bin").read_bytes()[:1000])
-    assert any(found is not None for found in fast(model, config, tmp_path).decode(SOURCES, SearchConfig(beams=1)))
+    assert any(found is not None for found in in_order(fast(model, config, tmp_path), SOURCES, SearchConfig(beams=1)))
 
 
 @pytest.mark.parametrize(
