@@ -150,8 +150,9 @@ class Translator(SourceWriter):
                 left.append(place)
             else:
                 yield place, found
-        for place, each in super().search_for([sources[place] for place in left], search, None):
-            yield left[place], each
+        if left:  # torch takes a millisecond to find that there is nothing to do
+            for place, each in super().search_for([sources[place] for place in left], search, None):
+                yield left[place], each
 
     def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
         sources = [example.source for example in examples]
