@@ -151,9 +151,10 @@ class FastDecoder:
 
 def falling_batches(lengths: Sequence[int], threads: int, most: int, batch_tokens: int) -> Iterator[list[int]]:
     """Places of rows of like length, longest first: a thread's share of what is left, between half of `most` and all of
-    it; rows × longest ≤ batch_tokens, or one row. The last ones are smaller, so that threads end together."""
+    it (less where there is not so much for each); rows × longest ≤ batch_tokens, or one row. The last ones are smaller,
+    so that threads end together."""
     batch: list[int] = []
-    size, few = 0, (most + 1) // 2
+    size, few = 0, min((most + 1) // 2, -(-len(lengths) // threads))
     for number, place in enumerate(sorted(range(len(lengths)), key=lambda place: -lengths[place])):
         if batch and (len(batch) == size or lengths[batch[0]] * (len(batch) + 1) > batch_tokens):
             yield batch
