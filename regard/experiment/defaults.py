@@ -68,9 +68,8 @@ def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
         everywhere = chosen.get("dropout", given.dropout or 0.0)
         chosen["ffn_dropout"] = 0.0 if metric in SENTENCES else everywhere  # none: as Vaswani 2017 (LOG.md)
     model = given.model_copy(update=chosen)
-    if "positions" not in given.model_fields_set and metric in SENTENCES and model.encoder == model.decoder:
-        return _turning(model)
-    return model
+    both = model.encoder == model.decoder == "transformer"
+    return _turning(model) if both and metric in SENTENCES and "positions" not in given.model_fields_set else model
 
 
 def _turning(model: ModelConfig) -> ModelConfig:
@@ -80,7 +79,7 @@ def _turning(model: ModelConfig) -> ModelConfig:
         check(RunConfig(model=turning))
     except UserError:
         return model
-    return turning if model.decoder == "transformer" else model
+    return turning
 
 
 def measure_text(examples: list[Example]) -> Measure:

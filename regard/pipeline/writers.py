@@ -107,7 +107,7 @@ class SourceWriter(Writer, ABC):
         """The place of each source and its hypotheses, in any order."""
         lexicon = self.lexicon_for(search)
         with evaluating(self.model):  # what is made ready of it has a mode of its own
-            found = decode(self._rehearsal.model(len(sources)), sources, search, None, progress, lexicon)
+            found = decode(self._rehearsal.model(), sources, search, None, progress, lexicon)
         yield from enumerate(found)
 
     def dictation(self, text: str, target: str) -> Dictation:

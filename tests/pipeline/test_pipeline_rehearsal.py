@@ -1,4 +1,4 @@
-"""A model is made ready when enough is asked of it, and anew when its weights change."""
+"""A model is made ready once, and anew when its weights change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import regard
 from regard.config import settle
 from regard.models.build import build_model
 from regard.nn.taps import watching
-from regard.pipeline.rehearsal import WORTH, Rehearsal
+from regard.pipeline.rehearsal import Rehearsal
 
 FIELDS = {"width": 16, "depth": 1, "heads": 2, "dropout": 0.3}
 
@@ -20,15 +20,14 @@ FIELDS = {"width": 16, "depth": 1, "heads": 2, "dropout": 0.3}
 def test_when_it_is_made_ready(preset: str) -> None:
     model = build_model(settle({"model": {"preset": preset, **FIELDS}}).model, 11, 11, True, seed=1).eval()
     rehearsal = Rehearsal(model)
-    assert rehearsal.model(WORTH - 1) is model
-    ready = rehearsal.model(1)
-    assert ready is not model and rehearsal.model(1) is ready
+    ready = rehearsal.model()
+    assert ready is not model and rehearsal.model() is ready
     with watching(model):
-        assert rehearsal.model(1) is model
+        assert rehearsal.model() is model
     with torch.no_grad():
         model.output_layer.weight.mul_(0.5)
-    anew = rehearsal.model(1)
-    assert anew is not ready and rehearsal.model(1) is anew
+    anew = rehearsal.model()
+    assert anew is not ready and rehearsal.model() is anew
 
 
 def test_searches_do_not_change_the_mode_of_the_model(tmp_path: Path) -> None:
@@ -40,7 +39,7 @@ def test_searches_do_not_change_the_mode_of_the_model(tmp_path: Path) -> None:
     }
     regard.train(settings, tmp_path / "run", progress=False)
     pipeline = regard.load(tmp_path / "run", 1)
-    texts = ["abc"] * (WORTH + 1)
+    texts = ["abc", "a"]
     first = [one.text for one in pipeline.translate(texts)]
     pipeline.model.train()
     assert [one.text for one in pipeline.translate(texts)] == first
