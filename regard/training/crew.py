@@ -191,14 +191,16 @@ def _help(connection: Connection) -> None:
         task.model.train()
         parameters = trained(task.model)
         board = Board(task.board, parameters, (task.training.processes or 1))
-        for parameter, place, gradient in zip(parameters, board.row(0), board.row(task.rank), strict=True):
-            parameter.data, parameter.grad = place, gradient
+        for parameter, place in zip(parameters, board.row(0), strict=True):
+            parameter.data = place
         rank = Rank(task.model, task.pairs, task.training, task.rank)
         while True:
             part = connection.recv()
             for parameter in parameters:
-                assert parameter.grad is not None
-                parameter.grad.zero_()
-            connection.send(rank.compute(part))
+                parameter.grad = None
+            found = rank.compute(part)
+            for parameter, gradient in zip(parameters, board.row(task.rank), strict=True):
+                gradient.zero_() if parameter.grad is None else gradient.copy_(parameter.grad)
+            connection.send(found)
     except (EOFError, OSError):  # nobody can ask any more
         return

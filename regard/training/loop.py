@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from torch import nn
 
 from regard.checkpoint import copy_weights, weights_of
 from regard.config import TrainingConfig
 from regard.data.batches import Batch, Pairs
 from regard.errors import UserError
 from regard.runtime import seed_step
+from regard.training.gradients import clip_gradients
 from regard.training.loss import Loss
 from regard.training.parts import Others, Part, backward, part_batch, part_plan
 from regard.training.report import Report
@@ -66,9 +66,11 @@ def update(
     state.model.train()
     state.optimizer.zero_grad()
     loss, tokens = backward(state.model, batch, training.label_smoothing or 0.0, others is not None), batch.token_count
+    summed, hands = 1, state.optimizer.hands
     if others is not None:
-        loss, tokens = others.join(loss, tokens)
-    norm = float(nn.utils.clip_grad_norm_(state.model.parameters(), training.clip))
+        loss, tokens = others.join(loss, tokens, hands)
+        summed = tokens
+    norm = clip_gradients(state.model.parameters(), training.clip, hands, summed)
     if not math.isfinite(norm):
         raise UserError(
             f"training.rate = {training.rate}: the gradient of step {state.progress.step + 1} is {norm}; "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import defaultdict
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.config import TrainingConfig
 from regard.models.seq2seq import Model
+from regard.training.gradients import Hands
 
 MOMENTUM = 0.95
 SIZE = 0.3  # of the steps of runs that were begun before it was a setting
@@ -19,79 +20,78 @@ ROUNDS = ((4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (2.8769, -3.1427
 
 
 class Optimizer:
-    """Holds the moments of the parameters that are trained."""
+    """Holds the moments of the parameters that are trained; `hands` make its steps."""
 
     def __init__(self, model: Model, training: TrainingConfig) -> None:
         """Adam as in Vaswani 2017, section 5.3; fused is the fastest on a CPU, and deterministic."""
         assert training.rate is not None, "complete the configuration first"
+        self.hands = Hands(training.processes or 1)
         self._names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
-        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self._trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         inner = _inner_matrices(model) if training.optimizer == "muon" else []
         taken = {id(parameter) for parameter in inner}
-        rest = [parameter for parameter in trained if id(parameter) not in taken]
-        decay = training.weight_decay
-        adam = torch.optim.AdamW(rest, training.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=decay, fused=True)
-        self._kinds: dict[str, torch.optim.Optimizer] = {"adam": adam}
-        if inner:
-            self._kinds["muon"] = Muon(inner, training.rate, training.muon_size or SIZE, decay, training.processes or 1)
+        rest = [parameter for parameter in self._trained if id(parameter) not in taken]
+        adam = partial(torch.optim.AdamW, betas=(0.9, 0.98), eps=1e-9, weight_decay=training.weight_decay, fused=True)
+        self._adams = [adam([rest[place] for place in share], training.rate) for share in self.hands.shares(rest)]
+        self._muon = Muon(inner, training.muon_size or SIZE, training.weight_decay)
 
     def zero_grad(self) -> None:
-        for optimizer in self._kinds.values():
-            optimizer.zero_grad()
+        for parameter in self._trained:
+            parameter.grad = None
 
     def step(self, rate: float) -> None:
-        for optimizer in self._kinds.values():
-            for group in optimizer.param_groups:
+        for adam in self._adams:
+            for group in adam.param_groups:
                 group["lr"] = rate
-            optimizer.step()
+        self.hands.do([*self._muon.works(rate, self.hands.count), *(adam.step for adam in self._adams)])
 
     def moments(self) -> dict[str, Tensor]:
         """All it remembers, under names such as adam/exp_avg/decoder.output.bias."""
         return {
-            f"{kind}/{key}/{self._names[parameter]}": value
-            for kind, optimizer in self._kinds.items()
-            for parameter, values in optimizer.state.items()
+            f"{kind}/{key}/{name}": value
+            for (kind, name), values in self._memories().items()
             for key, value in values.items()
         }
 
     def restore(self, moments: dict[str, Tensor]) -> None:
         """Put back what `moments` gave."""
-        parameters = {name: parameter for parameter, name in self._names.items()}
+        memories = self._memories()
         for place, value in moments.items():
             kind, key, name = place.split("/", 2)
-            self._kinds[kind].state[parameters[name]][key] = value.clone()
+            memories[kind, name][key] = value.clone()
+
+    def _memories(self) -> dict[tuple[str, str], dict[str, Tensor]]:
+        """What is remembered of each parameter, by who moves it and its name."""
+        by_adam = {
+            ("adam", self._names[parameter]): adam.state[parameter]
+            for adam in self._adams
+            for parameter in adam.param_groups[0]["params"]
+        }
+        return by_adam | {("muon", self._names[one]): self._muon.state[one] for one in self._muon.parameters}
 
 
-class Muon(torch.optim.Optimizer):
+class Muon:
     """Momentum with all its singular values made one (Jordan 2024): no direction of a matrix is learned much faster
-    than another. In float32, matrices of one shape at a time; where processes share the training, as many threads share
-    them out, for the others wait."""
+    than another. In float32, matrices of one shape at a time."""
 
-    def __init__(
-        self, parameters: Iterable[Tensor], lr: float, size: float, weight_decay: float, workers: int = 1
-    ) -> None:
+    def __init__(self, parameters: list[Tensor], size: float, weight_decay: float) -> None:
         """`size`: root mean square of an update's entries, at a rate of 1."""
-        super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
-        self._size, self._workers = size, workers
-        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self.parameters, self._size, self._decay = parameters, size, weight_decay
+        self.state: defaultdict[Tensor, dict[str, Tensor]] = defaultdict(dict)
 
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # pyrefly: ignore[bad-override]
-        for group in self.param_groups:
-            moving = [parameter for parameter in group["params"] if parameter.grad is not None]
-            change = partial(self._change, rate=group["lr"], decay=group["weight_decay"])
-            shares = _alike(moving, self._workers)
-            for _ in map(change, shares) if self._pool is None else self._pool.map(change, shares):
-                pass
+    def works(self, rate: float, shares: int) -> list[Callable[[], None]]:
+        """A step, in pieces that do not depend on one another."""
+        moving = [parameter for parameter in self.parameters if parameter.grad is not None]
+        return [partial(self._change, share, rate) for share in _alike(moving, shares)]
 
     @torch.no_grad()  # each thread has a mode of its own
-    def _change(self, parameters: list[Tensor], rate: float, decay: float) -> None:
+    def _change(self, parameters: list[Tensor], rate: float) -> None:
         """Move parameters of one shape."""
         steps = orthogonal(torch.stack([self._ahead(parameter) for parameter in parameters]))
         size = self._size * max(parameters[0].shape) ** 0.5  # the larger an orthogonal matrix, the smaller its entries
         for parameter, step in zip(parameters, steps, strict=True):
-            if decay:
-                parameter.mul_(1 - rate * decay)
+            if self._decay:
+                parameter.mul_(1 - rate * self._decay)
             parameter.add_(step, alpha=-rate * size)
 
     def _ahead(self, parameter: Tensor) -> Tensor:

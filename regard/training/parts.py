@@ -19,6 +19,7 @@ from regard.config import TrainingConfig
 from regard.data.batches import Batch, Pairs, make_batch, plan
 from regard.models.seq2seq import Model
 from regard.runtime import seed_step
+from regard.training.gradients import Hands, add_gradients
 from regard.training.loss import Loss, output_loss
 
 
@@ -112,17 +113,12 @@ class Others(ABC):
     def rest(self) -> None:  # noqa: B027 - most need not do anything
         """Nobody but this process has anything to do for a while."""
 
-    def join(self, loss: Loss, tokens: int) -> tuple[Loss, int]:
-        """All gradients, this process' summed one among them, as that of the mean over all tokens; loss and tokens."""
+    def join(self, loss: Loss, tokens: int, hands: Hands) -> tuple[Loss, int]:
+        """Adds all gradients to this process' own, which are of a sum over tokens; the mean loss, and all tokens."""
         whole, smoothed, nll = tokens, loss.smoothed.detach() * tokens, loss.nll * tokens
         for found, gradients in self.results():
             whole, smoothed, nll = whole + found.tokens, smoothed + found.smoothed, nll + found.nll
-            for parameter, gradient in zip(self._parameters, gradients, strict=True):
-                if parameter.grad is not None and gradient is not None:
-                    parameter.grad += gradient
-        for parameter in self._parameters:
-            if parameter.grad is not None:
-                parameter.grad /= whole
+            add_gradients(self._parameters, gradients, hands)
         return Loss(smoothed / whole, nll / whole), whole
 
 

@@ -104,7 +104,7 @@ def test_a_process_that_is_lost_is_one_clear_line() -> None:
         crew.begin(Part(0, 10**9, 1))  # no such batch: it fails, as it would without memory
         batch = make_batch(PAIRS, part_plan(PAIRS, training, 0)[0])
         with pytest.raises(UserError, match=r"ended unasked \(exit code 1\).*--resume"):
-            crew.join(backward(state.model, batch, 0.0, summed=True), batch.token_count)
+            crew.join(backward(state.model, batch, 0.0, summed=True), batch.token_count, state.optimizer.hands)
 
 
 def test_a_process_that_dies_at_once_does_not_hang_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

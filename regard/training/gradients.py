@@ -1,0 +1,86 @@
+"""Gradients between backward and step: those of other ranks are added, and all together are clipped.
+
+Where several processes share an update, the first does this alone while the others wait. The memory that it goes
+through is that of the whole model, several times over, so its threads share that out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+Found = TypeVar("Found")
+
+
+class Hands:
+    """So many threads, each with a share of what one process has to do while the others wait."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+
+    def do(self, works: Iterable[Callable[[], Found]]) -> list[Found]:
+        """What each work gives, in the order of works."""
+        if self._pool is None:
+            return [work() for work in works]
+        return list(self._pool.map(lambda work: work(), works))
+
+    def shares(self, tensors: Sequence[Tensor]) -> list[list[int]]:
+        """The places of all tensors, shared out so that everybody has about as many numbers; nobody has none."""
+        shares: list[list[int]] = [[] for _ in range(min(self.count, len(tensors)))]
+        loads = [0] * len(shares)
+        for place in sorted(range(len(tensors)), key=lambda place: -tensors[place].numel()):
+            lightest = loads.index(min(loads))
+            shares[lightest].append(place)
+            loads[lightest] += tensors[place].numel()
+        return [share for share in shares if share]
+
+
+def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor | None], hands: Hands) -> None:
+    """Those of another rank to the parameters' own."""
+    pairs = [
+        (parameter.grad, gradient)
+        for parameter, gradient in zip(parameters, gradients, strict=True)
+        if parameter.grad is not None and gradient is not None
+    ]
+    shares = hands.shares([own for own, _ in pairs])
+    hands.do(partial(_add, [pairs[place] for place in share]) for share in shares)
+
+
+def clip_gradients(parameters: Iterable[nn.Parameter], limit: float, hands: Hands, count: int = 1) -> float:
+    """Gradients of a sum over `count` become those of the mean, together no longer than `limit`; how long they were.
+
+    As `torch.nn.utils.clip_grad_norm_`, and to the bit where there is nothing to divide.
+    """
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    shares = [[gradients[place] for place in share] for share in hands.shares(gradients)]
+    norms = {id(one): norm for found in hands.do(partial(_norms, share) for share in shares) for one, norm in found}
+    if not norms:
+        return 0.0
+    norm = torch.linalg.vector_norm(torch.stack([norms[id(one)] for one in gradients])) / count
+    factor = float((limit / (norm + 1e-6)).clamp(max=1.0) / count)
+    if factor != 1:
+        hands.do(partial(_scale, share, factor) for share in shares)
+    return float(norm)
+
+
+@torch.no_grad()  # each thread has a mode of its own
+def _add(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+    for own, other in pairs:
+        own += other
+
+
+@torch.no_grad()
+def _norms(gradients: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+    return [(one, torch.linalg.vector_norm(one)) for one in gradients]
+
+
+@torch.no_grad()
+def _scale(gradients: Sequence[Tensor], factor: float) -> None:
+    for one in gradients:
+        one *= factor
