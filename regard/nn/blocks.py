@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from regard.nn.dropout import add_dropped, dropout
+from regard.nn.dropout import add_dropped, decisions, dropout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "tanh": Tensor.tanh}
 
@@ -44,5 +46,44 @@ class FeedForward(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """(B, T, D) → (B, T, D)."""
+        if self.activation is F.relu and torch.is_grad_enabled():
+            dropped = self.dropout if self.training else 0.0
+            inner, output = self.inner_proj, self.output_proj
+            return _FeedForward.apply(states, inner.weight, inner.bias, output.weight, output.bias, dropped)
         hidden = self.activation(self.inner_proj(states))
         return self.output_proj(dropout(hidden, self.dropout, self.training))
+
+
+class _FeedForward(torch.autograd.Function):
+    """The layer with φ = relu as one node: what is between its products is done in place, and only what is kept of the
+    hidden values is remembered. Dropout's scale stands behind the second product, where there is less of it."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, inner: Tensor, inner_bias: Tensor, output: Tensor, bias: Tensor, probability: float
+    ) -> Tensor:
+        flat = states.reshape(-1, states.shape[-1])
+        hidden, scale = torch.addmm(inner_bias, flat, inner.t()).relu_(), 1.0
+        if probability:
+            kept, scale = decisions(hidden, probability)
+            hidden.mul_(kept)
+        ctx.save_for_backward(flat, hidden, inner, output)
+        ctx.scale = scale
+        return torch.addmm(bias, hidden, output.t(), alpha=scale).view(states.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
+        flat, hidden, inner, output = ctx.saved_tensors
+        given = gradients[0].reshape(flat.shape)
+        scaled = given if ctx.scale == 1 else given * ctx.scale
+        changes = scaled @ output
+        torch.ops.aten.threshold_backward.grad_input(changes, hidden, 0, grad_input=changes)  # nought where relu is
+        return (
+            (changes @ inner).view(gradients[0].shape),
+            changes.t() @ flat,
+            changes.sum(0),
+            scaled.t() @ hidden,
+            given.sum(0),
+            None,
+        )

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 CHUNK = 2**21  # logits at a time: 8 MiB
+TOLD = 1e-30  # a probability that a float32 still holds with all its digits
 
 
 @dataclass(frozen=True)
@@ -60,24 +61,23 @@ class _OutputLoss(torch.autograd.Function):
         weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
         step = max(32, CHUNK // size)
         buffer = features.new_empty(min(step, count), size)
+        mean_weight, mean_bias = weight.mean(0), bias.mean()
         smoothed, plain = features.new_zeros(()), features.new_zeros(())
         for chosen, wanted in zip(rows.split(step), target.unsqueeze(1).split(step), strict=True):
             inputs = features.index_select(0, chosen)
             logits = torch.addmm(bias, inputs, weight.t(), out=buffer[: len(chosen)])
-            hit, mean = logits.gather(1, wanted), logits.mean(1, keepdim=True)
-            largest = logits.amax(1, keepdim=True)
-            total = logits.sub_(largest).exp_().sum(1, keepdim=True)
-            log_total = total.log() + largest
+            hit, mean = logits.gather(1, wanted), inputs @ mean_weight + mean_bias
+            slopes = torch.softmax(logits, 1)
+            log_total = hit - _log_hit(slopes.gather(1, wanted), inputs, weight, bias, wanted)
             plain += (log_total - hit).sum()
-            smoothed += (log_total - (1 - smoothing) * hit - smoothing * mean).sum()
-            slopes = logits.mul_(1 / (total * count))
+            smoothed += (log_total - (1 - smoothing) * hit).sum() - smoothing * mean.sum()
             if smoothing:
-                slopes -= smoothing / size / count
-            slopes.scatter_add_(1, wanted, slopes.new_full(wanted.shape, (smoothing - 1) / count))
+                slopes -= smoothing / size
+            slopes.scatter_add_(1, wanted, slopes.new_full(wanted.shape, smoothing - 1))
             features_grad.index_copy_(0, chosen, slopes @ weight)
             weight_grad.addmm_(slopes.t(), inputs)
             bias_grad += slopes.sum(0)
-        ctx.save_for_backward(features_grad, weight_grad, bias_grad)
+        ctx.found, ctx.count = (features_grad, weight_grad, bias_grad), count
         plain = plain / count
         ctx.mark_non_differentiable(plain)
         return smoothed / count, plain
@@ -85,4 +85,16 @@ class _OutputLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
-        return *(saved * gradients[0] for saved in ctx.saved_tensors), None, None, None
+        factor = float(gradients[0]) / ctx.count
+        found = ctx.found if factor == 1 else tuple(one * factor for one in ctx.found)
+        del ctx.found  # who gets the last of a tensor need not copy it
+        return *found, None, None, None
+
+
+def _log_hit(chances: Tensor, inputs: Tensor, weight: Tensor, bias: Tensor, wanted: Tensor) -> Tensor:
+    """log p(y) of p(y) (N, 1), from the logits again where it is too small to be told from nought."""
+    found = chances.log()
+    (lost,) = (chances[:, 0] < TOLD).nonzero(as_tuple=True)
+    if len(lost):
+        found[lost] = torch.addmm(bias, inputs[lost], weight.t()).log_softmax(1).gather(1, wanted[lost])
+    return found

@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 from regard.nn.blocks import FeedForward, Residual
+from regard.nn.dropout import add_dropped
+from regard.nn.dropout import dropout as drop
 from regard.nn.embedding import Embedding, Output
 
 B, T, D, F, V = 2, 3, 4, 6, 7
@@ -95,3 +97,43 @@ def test_embedding_dropout_acts_in_training_only() -> None:
     embedding, ids = Embedding(V, 50, 0.5), torch.arange(V)[None]
     assert embedding(ids).eq(0).any()
     assert not embedding.eval()(ids).eq(0).any()
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("training", [True, False])
+def test_a_feed_forward_layer_as_one_node_is_the_plain_one(dropout: float, training: bool) -> None:
+    """Value and every gradient, with the same values dropped; frozen weights too."""
+    torch.manual_seed(5)
+    layer = stirred(FeedForward(D, F, "relu", dropout)).double().train(training)
+    x = torch.randn(5, T, D, dtype=torch.double, requires_grad=True)
+    given = torch.randn(5, T, D, dtype=torch.double)
+    inputs = (x, *layer.parameters())
+    torch.manual_seed(6)
+    ours = layer(x)
+    layer.activation = lambda values: nn.functional.relu(values)  # another name of it: not the node
+    torch.manual_seed(6)
+    plain = layer(x)
+    assert type(ours.grad_fn) is not type(plain.grad_fn)
+    torch.testing.assert_close(ours, plain)
+    for one, other in zip(
+        torch.autograd.grad(ours, inputs, given), torch.autograd.grad(plain, inputs, given), strict=True
+    ):
+        torch.testing.assert_close(one, other)
+
+
+def test_dropout_has_the_gradient_of_what_it_kept() -> None:
+    torch.manual_seed(7)
+    x, path = (torch.randn(40, 30, dtype=torch.double, requires_grad=True) for _ in range(2))
+    given = torch.randn(40, 30, dtype=torch.double)
+    dropped = drop(x, 0.25, True)
+    scale = torch.where(dropped == 0, 0.0, dropped / x).detach()
+    assert 0.65 < (scale > 0).double().mean() < 0.85 and scale.max() == pytest.approx(1 / 0.75)
+    torch.testing.assert_close(torch.autograd.grad(dropped, x, given)[0], given * scale)
+    torch.manual_seed(8)
+    joined = add_dropped(path, x, 0.25, True)
+    torch.manual_seed(8)
+    torch.testing.assert_close(joined, path + drop(x, 0.25, True))
+    of_path, of_x = torch.autograd.grad(joined, (path, x), given)
+    assert torch.equal(of_path, given)
+    torch.testing.assert_close(of_x, given * (joined - path).detach() / x.detach())
+    assert drop(x, 0.25, False) is x

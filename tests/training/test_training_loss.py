@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -72,3 +74,14 @@ def test_in_chunks_it_is_the_same(smoothing: float, chunk: int, monkeypatch: pyt
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours, theirs)
     assert not fast.nll.requires_grad and not found[0][~mask].any()
+
+
+def test_a_probability_too_small_for_a_float_has_its_logarithm() -> None:
+    """Of one row in two; and the gradient of a sum is that of the mean, as often as there are rows."""
+    features = torch.tensor([[[1.0], [0.0]]], requires_grad=True)
+    weight = torch.tensor([[500.0], [0.0]], requires_grad=True)
+    loss = output_loss(features, weight, torch.zeros(2), torch.tensor([[1, 1]]), torch.ones(1, 2, dtype=torch.bool))
+    assert float(loss.nll) == pytest.approx((500 + math.log(2)) / 2)
+    (2 * loss.smoothed).backward()
+    torch.testing.assert_close(features.grad, torch.tensor([[[500.0], [250.0]]]))
+    torch.testing.assert_close(weight.grad, torch.tensor([[1.0], [-1.0]]))
