@@ -1,7 +1,8 @@
 """What every peer that decodes does: make its model, then write a translation for each source of each line it is sent.
 
-Needs torch alone: python PEER.py MODEL-AS-JSON; a line is [sources, beams, sentences in a batch] as JSON. The weights
-are random and would stop at once or never, so every translation has as many tokens as the model's field `written` says.
+Needs torch alone: python PEER.py MODEL-AS-JSON; a line is [sources, lengths, beams, sentences in a batch] as JSON. The
+weights are random and would stop at once or never, so every translation has as many tokens as its length says; a peer
+that cannot be told so for each is sent equal ones, which are the model's field `written`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 EOS = 2  # 0 is padding
-Search = Callable[[Tensor, int], int]  # sources (B, S), longest first, and beams: the tokens of its best translations
+Search = Callable[[Tensor, Tensor, int], int]
+"""Sources (B, S), longest first, the lengths to be written (B,), and beams: the tokens of its best translations."""
 
 
 def serve(make: Callable[[dict[str, Any]], Search]) -> None:
@@ -27,11 +29,13 @@ def serve(make: Callable[[dict[str, Any]], Search]) -> None:
     search, last = make(fields), fields["size"] - 1  # ids of a larger source vocabulary all become the last one
     print("ready", flush=True)
     for line in sys.stdin:
-        sources, beams, size = json.loads(line)
-        sources.sort(key=len, reverse=True)
+        sources, lengths, beams, size = json.loads(line)
+        order = sorted(range(len(sources)), key=lambda row: -len(sources[row]))
         tokens = 0
         for start in range(0, len(sources), size):
-            rows = [torch.tensor([*row, EOS]).clamp(max=last) for row in sources[start : start + size]]
+            chosen = order[start : start + size]
+            rows = [torch.tensor([*sources[row], EOS]).clamp(max=last) for row in chosen]
             with torch.inference_mode():
-                tokens += search(pad_sequence(rows, batch_first=True), beams)
+                wanted = torch.tensor([lengths[row] for row in chosen])
+                tokens += search(pad_sequence(rows, batch_first=True), wanted, beams)
         print(tokens, flush=True)

@@ -4,25 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from _marian import marian
-from _search import Search, serve
+from _search import EOS, Search, serve
 from torch import Tensor
+from transformers import LogitsProcessor, LogitsProcessorList  # pyrefly: ignore[missing-import]
+
+
+class Ending(LogitsProcessor):
+    """Every row ends at a length of its own, not before and not after: as trained weights do."""
+
+    def __init__(self, lengths: Tensor) -> None:
+        self._lengths = lengths
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        written = input_ids.shape[1]  # with the token that it starts with: as many as there are after this one
+        scores[:, EOS] = -torch.inf
+        ending = self._lengths <= written
+        scores[ending] = -torch.inf
+        scores[ending, EOS] = 0.0
+        return scores
 
 
 def make(fields: dict[str, Any]) -> Search:
     model = marian(fields).eval()
 
-    def search(sources: Tensor, beams: int) -> int:
+    def search(sources: Tensor, lengths: Tensor, beams: int) -> int:
         found = model.generate(
             input_ids=sources,
             attention_mask=(sources != 0).long(),
             num_beams=beams,
             do_sample=False,
-            min_new_tokens=fields["written"],
-            max_new_tokens=fields["written"],
+            logits_processor=LogitsProcessorList([Ending(lengths.repeat_interleave(beams))]),
+            max_new_tokens=int(lengths.max()),
+            eos_token_id=EOS,
             use_cache=True,
         )
-        return found[:, 1:].numel()  # without the token that it starts with
+        ends = (found[:, 1:] == EOS).int()  # without the token that it starts with
+        return int((ends.argmax(1) + 1).sum())
 
     return search
 

@@ -5,8 +5,9 @@ python benchmarks/decoding.py [RUN SOURCES] [--beside RUN] [--rounds 3] [--sente
 Without a run, a Transformer is trained on dates first. Every engine of ours has the same weights, but for those of a
 run that is put beside it (a student and its teacher). CTranslate2 by hand: its Translator called on token lists, as a
 user would who converted the model. A peer, where its environment exists (benchmarks/peers.py makes it), has random
-weights of the same size, writes as many tokens as the model does on average, and takes in bulk the number of sentences
-that was fastest. One at a time takes a tenth of the sentences.
+weights of the same size, and writes as many tokens as the model does: transformers for each sentence, the others, which
+cannot be told so, on average for all, which spares them waiting for the longest of a batch. In bulk it takes sentences
+sorted by length, as many at once as was fastest. One at a time takes a tenth of the sentences.
 """
 
 from __future__ import annotations
@@ -51,10 +52,11 @@ class Peer:
     folder: str
     script: str
     models: tuple[str, ...]
+    each: bool = False  # every translation can be told its length
 
 
 PEERS = (
-    Peer("transformers", "transformers", "_search_marian.py", ("transformer",)),
+    Peer("transformers", "transformers", "_search_marian.py", ("transformer",), each=True),
     Peer("JoeyNMT", "joeynmt", "_search_joey.py", ("lstm-additive",)),
     Peer("eole", "eole", "_search_eole.py", ("lstm-additive",)),
 )
@@ -101,13 +103,13 @@ def _engines(run: str, texts: list[str], peers: Path) -> dict[str, Translate]:
     for precision in () if why_not(model.run.config.model, model.model) else ("float32", "int8"):
         by_hand = engines[f"CTranslate2 by hand, {precision}"] = _by_hand(model, precision)
         by_hand(texts[:8], 1)
-    results = model.translate_all(texts[:100], model.search_with(beams=1))
-    written = round(statistics.mean(len(one.tokens) for one in results)) + 1
-    fields = _fields(model, written)
+    results = model.translate_all(texts, model.search_with(beams=1))
+    lengths = {text: len(one.tokens) + 1 for text, one in zip(texts, results, strict=True)}
+    fields = _fields(model, round(statistics.mean(lengths.values())))
     for peer in PEERS:
         python = peers / peer.folder / "bin" / "python"
         if fields["preset"] in peer.models and python.exists():
-            ask = _asked(peer, python, model, fields)
+            ask = _asked(peer, python, model, fields, lengths)
             sizes = {beams: _fastest(ask, texts[:256], beams) for beams in (1, 5)}
             name = f"{peer.name}, batches of {sizes[1]} and {sizes[5]}"
             engines[name] = lambda texts, beams, ask=ask, sizes=sizes: ask(texts, beams, sizes[beams])
@@ -166,7 +168,7 @@ def _preset(config: ModelConfig) -> str:
     return "lstm-additive" if parts == ("rnn", "rnn", "lstm", "both", "attention", "additive") else "none"
 
 
-def _asked(peer: Peer, python: Path, model: Translator, fields: dict[str, Any]) -> Ask:
+def _asked(peer: Peer, python: Path, model: Translator, fields: dict[str, Any], lengths: dict[str, int]) -> Ask:
     command = [str(python), str(HERE / peer.script), json.dumps(fields)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None and process.stdout is not None
@@ -176,11 +178,12 @@ def _asked(peer: Peer, python: Path, model: Translator, fields: dict[str, Any]) 
             sys.exit(f"{peer.name} did not start: {' '.join(command[:2])}")
 
     def ask(texts: list[str], beams: int, size: int) -> None:
-        stdin.write(json.dumps([model.source_tokenizer.encode_batch(texts), beams, size]) + "\n")
+        wanted = [lengths[text] if peer.each else fields["written"] for text in texts]
+        stdin.write(json.dumps([model.source_tokenizer.encode_batch(texts), wanted, beams, size]) + "\n")
         stdin.flush()
         answer = stdout.readline().strip()
-        if answer != str(len(texts) * fields["written"]):
-            sys.exit(f"{peer.name} wrote {answer or 'no'} tokens, not {fields['written']} for each of {len(texts)}")
+        if answer != str(sum(wanted)):
+            sys.exit(f"{peer.name} wrote {answer or 'no'} tokens, not {sum(wanted)} for {len(texts)} sentences")
 
     return ask
 
