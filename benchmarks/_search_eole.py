@@ -32,7 +32,7 @@ def make(fields: dict[str, Any]) -> Search:
         logger=logger,  # without one it prints
     )
 
-    def search(sources: Tensor, _: Tensor, beams: int) -> int:
+    def search(sources: Tensor, lengths: Tensor, beams: int) -> int:
         translator.update_settings(beam_size=beams, top_k=int(beams == 1))  # the best of one, else a beam
         batch = {"src": sources, "srclen": (sources != 0).sum(1)}
         found = translator.predict_batch(batch, attn_debug=False)

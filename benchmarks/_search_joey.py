@@ -14,7 +14,7 @@ from torch import Tensor
 def make(fields: dict[str, Any]) -> Search:
     model = joey_model(fields).eval()
 
-    def search(sources: Tensor, _: Tensor, beams: int) -> int:
+    def search(sources: Tensor, lengths: Tensor, beams: int) -> int:
         real = sources != 0
         batch = SimpleNamespace(src=swapped(sources), src_mask=real.unsqueeze(1), src_length=real.sum(1), has_trg=False)
         found, _, _ = joey_search(

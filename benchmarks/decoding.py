@@ -5,9 +5,9 @@ python benchmarks/decoding.py [RUN SOURCES] [--beside RUN] [--rounds 3] [--sente
 Without a run, a Transformer is trained on dates first. Every engine of ours has the same weights, but for those of a
 run that is put beside it (a student and its teacher). CTranslate2 by hand: its Translator called on token lists, as a
 user would who converted the model. A peer, where its environment exists (benchmarks/peers.py makes it), has random
-weights of the same size, and writes as many tokens as the model does: transformers for each sentence, the others, which
-cannot be told so, on average for all, which spares them waiting for the longest of a batch. In bulk it takes sentences
-sorted by length, as many at once as was fastest. One at a time takes a tenth of the sentences.
+weights of the same size, and writes as many tokens as the model does without a beam: transformers for each sentence,
+the others, which cannot be told so, on average for all, which spares them waiting for the longest of a batch. In bulk
+it takes sentences sorted by length, as many at once as was fastest. One at a time takes a tenth of the sentences.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from regard.decoding.conversion import built_model, why_not
 from regard.pipeline import Translator
 
 HERE = Path(__file__).resolve().parent
+LONGEST = 500  # tokens that a peer is asked to write
 SIZES = (32, 64, 128, 256)
 Translate = Callable[[list[str], int], object]  # texts and beams
 Ask = Callable[[list[str], int, int], None]  # texts, beams, and how many texts at once
@@ -104,8 +105,8 @@ def _engines(run: str, texts: list[str], peers: Path) -> dict[str, Translate]:
         by_hand = engines[f"CTranslate2 by hand, {precision}"] = _by_hand(model, precision)
         by_hand(texts[:8], 1)
     results = model.translate_all(texts, model.search_with(beams=1))
-    lengths = {text: len(one.tokens) + 1 for text, one in zip(texts, results, strict=True)}
-    fields = _fields(model, round(statistics.mean(lengths.values())))
+    lengths = {text: min(len(one.tokens) + 1, LONGEST) for text, one in zip(texts, results, strict=True)}
+    fields = _fields(model, round(statistics.mean(lengths[text] for text in texts)))
     for peer in PEERS:
         python = peers / peer.folder / "bin" / "python"
         if fields["preset"] in peer.models and python.exists():

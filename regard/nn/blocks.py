@@ -35,7 +35,10 @@ class Residual(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """W₂ φ(W₁ x + b₁) + b₂ at each position alone (Vaswani 2017, 3.3)."""
+    """W₂ φ(W₁ x + b₁) + b₂ at each position alone (Vaswani 2017, 3.3).
+
+    Where gradients are asked for and φ is relu, the weights are taken from the two layers, which are not called.
+    """
 
     def __init__(self, width: int, ffn_width: int, activation: str, dropout: float) -> None:
         super().__init__()
@@ -79,11 +82,12 @@ class _FeedForward(torch.autograd.Function):
         scaled = given if ctx.scale == 1 else given * ctx.scale
         changes = scaled @ output
         torch.ops.aten.threshold_backward.grad_input(changes, hidden, 0, grad_input=changes)  # nought where relu is
+        needed = ctx.needs_input_grad
         return (
-            (changes @ inner).view(gradients[0].shape),
-            changes.t() @ flat,
-            changes.sum(0),
-            scaled.t() @ hidden,
-            given.sum(0),
+            (changes @ inner).view(gradients[0].shape) if needed[0] else None,
+            changes.t() @ flat if needed[1] else None,
+            changes.sum(0) if needed[2] else None,
+            scaled.t() @ hidden if needed[3] else None,
+            given.sum(0) if needed[4] else None,
             None,
         )

@@ -27,7 +27,7 @@ from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 from regard.runtime import deaf_children, prepare
-from regard.training.parts import Others, Part, Rank, Sum, Turns, threads_each, trained
+from regard.training.parts import Others, Part, Rank, Sum, Turns, at_once, threads_each, trained
 
 SHARED_MEMORY = Path("/dev/shm")  # never written to a disk; elsewhere, or where it is too small, a file is mapped
 SECONDS_TO_END = 5.0
@@ -37,10 +37,7 @@ def others(model: Model, pairs: Pairs, training: TrainingConfig) -> Others | Non
     """Who computes the other parts of an update; None where it has one part."""
     if (training.processes or 1) == 1:
         return None
-    alone = training.threads is None and torch.get_num_threads() == 1  # one core, or told to keep to one
-    if alone or multiprocessing.current_process().daemon:
-        return Turns(model, pairs, training)
-    return Crew(model, pairs, training)
+    return (Turns if at_once(training) == 1 else Crew)(model, pairs, training)
 
 
 @dataclass(frozen=True)
@@ -191,6 +188,7 @@ def _help(connection: Connection) -> None:
         task.model.train()
         parameters = trained(task.model)
         board = Board(task.board, parameters, (task.training.processes or 1))
+        gradients = board.row(task.rank)
         for parameter, place in zip(parameters, board.row(0), strict=True):
             parameter.data = place
         rank = Rank(task.model, task.pairs, task.training, task.rank)
@@ -199,8 +197,11 @@ def _help(connection: Connection) -> None:
             for parameter in parameters:
                 parameter.grad = None
             found = rank.compute(part)
-            for parameter, gradient in zip(parameters, board.row(task.rank), strict=True):
-                gradient.zero_() if parameter.grad is None else gradient.copy_(parameter.grad)
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                if parameter.grad is None:
+                    gradient.zero_()
+                else:
+                    gradient.copy_(parameter.grad)
             connection.send(found)
     except (EOFError, OSError):  # nobody can ask any more
         return

@@ -61,8 +61,8 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
         seconds.append(time.perf_counter() - began)
         if batch is not batches[-1]:
             state.optimizer.zero_grad()
-    stepping = _step_seconds(state, training)
     torch.set_num_threads(all_threads)
+    stepping = _step_seconds(state, training)
     weights = sum(one.numel() * one.element_size() for one in state.model.parameters())
     copies = 2 + 1 + training.average  # moments, the best, and those to average
     peak = _peak()

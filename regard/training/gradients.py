@@ -18,11 +18,12 @@ Found = TypeVar("Found")
 
 
 class Hands:
-    """So many threads, each with a share of what one process has to do while the others wait."""
+    """So many threads, each with a share of what one process has to do while the others wait, and `threads` of torch's
+    own under it."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int = 1, threads: int = 1) -> None:
         self.count = count
-        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+        self._pool = ThreadPoolExecutor(count, initializer=_prepare, initargs=(threads,)) if count > 1 else None
 
     def do(self, works: Iterable[Callable[[], Found]]) -> list[Found]:
         """What each work gives, in the order of works."""
@@ -42,7 +43,7 @@ class Hands:
 
 
 def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor | None], hands: Hands) -> None:
-    """Those of another rank to the parameters' own."""
+    """Add those of another rank to the parameters' own."""
     pairs = [
         (parameter.grad, gradient)
         for parameter, gradient in zip(parameters, gradients, strict=True)
@@ -58,26 +59,34 @@ def clip_gradients(parameters: Iterable[nn.Parameter], limit: float, hands: Hand
     As `torch.nn.utils.clip_grad_norm_`, and to the bit where there is nothing to divide.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    shares = [[gradients[place] for place in share] for share in hands.shares(gradients)]
-    norms = {id(one): norm for found in hands.do(partial(_norms, share) for share in shares) for one, norm in found}
-    if not norms:
+    if not gradients:
         return 0.0
-    norm = torch.linalg.vector_norm(torch.stack([norms[id(one)] for one in gradients])) / count
+    places = hands.shares(gradients)
+    shares = [[gradients[place] for place in share] for share in places]
+    found = zip(places, hands.do(partial(_norms, share) for share in shares), strict=True)
+    norms = {place: norm for share, own in found for place, norm in zip(share, own, strict=True)}
+    norm = torch.linalg.vector_norm(torch.stack([norms[place] for place in range(len(gradients))])) / count
     factor = float((limit / (norm + 1e-6)).clamp(max=1.0) / count)
     if factor != 1:
         hands.do(partial(_scale, share, factor) for share in shares)
     return float(norm)
 
 
-@torch.no_grad()  # each thread has a mode of its own
+def _prepare(threads: int) -> None:
+    """Both are modes of each thread."""
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)
+
+
+@torch.no_grad()  # so is this
 def _add(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
     for own, other in pairs:
         own += other
 
 
 @torch.no_grad()
-def _norms(gradients: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
-    return [(one, torch.linalg.vector_norm(one)) for one in gradients]
+def _norms(gradients: Sequence[Tensor]) -> list[Tensor]:
+    return [torch.linalg.vector_norm(one) for one in gradients]
 
 
 @torch.no_grad()

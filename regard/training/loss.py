@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-CHUNK = 2**21  # logits at a time: 8 MiB
-TOLD = 1e-30  # a probability that a float32 still holds with all its digits
+CHUNK = 2**21  # logits at a time: 8 MiB, and as much for their probabilities
+TOLD = 1e-30  # a probability that a float32 holds as well as any other
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def output_loss(
 
 
 class _OutputLoss(torch.autograd.Function):
-    """∂loss/∂logits = (p - (1 - ε) onehot(y) - ε/V) / n; what it gives for x, W and b is summed chunk by chunk."""
+    """∂loss/∂logits = (p - (1 - ε) onehot(y) - ε/V) / n; what it gives for x, W and b is summed chunk by chunk, and
+    given away by the one backward that there may be."""
 
     @staticmethod
     def forward(
@@ -66,12 +67,13 @@ class _OutputLoss(torch.autograd.Function):
         for chosen, wanted in zip(rows.split(step), target.unsqueeze(1).split(step), strict=True):
             inputs = features.index_select(0, chosen)
             logits = torch.addmm(bias, inputs, weight.t(), out=buffer[: len(chosen)])
-            hit, mean = logits.gather(1, wanted), inputs @ mean_weight + mean_bias
             slopes = torch.softmax(logits, 1)
-            log_total = hit - _log_hit(slopes.gather(1, wanted), inputs, weight, bias, wanted)
-            plain += (log_total - hit).sum()
-            smoothed += (log_total - (1 - smoothing) * hit).sum() - smoothing * mean.sum()
+            nll = -_log_hit(slopes.gather(1, wanted), inputs, weight, bias, wanted).sum()
+            plain += nll
+            smoothed += nll
             if smoothing:
+                beyond = logits.gather(1, wanted).squeeze(1) - (inputs @ mean_weight + mean_bias)  # its mean logit
+                smoothed += smoothing * beyond.sum()
                 slopes -= smoothing / size
             slopes.scatter_add_(1, wanted, slopes.new_full(wanted.shape, smoothing - 1))
             features_grad.index_copy_(0, chosen, slopes @ weight)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.config import TrainingConfig
 from regard.models.seq2seq import Model
 from regard.training.gradients import Hands
+from regard.training.parts import at_once, threads_each, trained
 
 MOMENTUM = 0.95
 SIZE = 0.3  # of the steps of runs that were begun before it was a setting
@@ -25,9 +26,9 @@ class Optimizer:
     def __init__(self, model: Model, training: TrainingConfig) -> None:
         """Adam as in Vaswani 2017, section 5.3; fused is the fastest on a CPU, and deterministic."""
         assert training.rate is not None, "complete the configuration first"
-        self.hands = Hands(training.processes or 1)
+        self.hands = Hands(at_once(training), threads_each(training))
         self._names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
-        self._trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self._trained = trained(model)
         inner = _inner_matrices(model) if training.optimizer == "muon" else []
         taken = {id(parameter) for parameter in inner}
         rest = [parameter for parameter in self._trained if id(parameter) not in taken]

@@ -5,6 +5,7 @@ Who computes the parts does not matter: one process in turn (here), or several a
 
 from __future__ import annotations
 
+import multiprocessing
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -142,6 +143,12 @@ class Turns(Others):
         for parameter, gradient in zip(self._parameters, own, strict=True):
             parameter.grad = gradient
         return found
+
+
+def at_once(training: TrainingConfig) -> int:
+    """How many processes there are: one on one core, where torch was told to keep to one, or where none may start."""
+    alone = training.threads is None and torch.get_num_threads() == 1
+    return 1 if alone or multiprocessing.current_process().daemon else training.processes or 1
 
 
 def threads_each(training: TrainingConfig) -> int:

@@ -101,13 +101,18 @@ def test_embedding_dropout_acts_in_training_only() -> None:
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 @pytest.mark.parametrize("training", [True, False])
-def test_a_feed_forward_layer_as_one_node_is_the_plain_one(dropout: float, training: bool) -> None:
-    """Value and every gradient, with the same values dropped; frozen weights too."""
+@pytest.mark.parametrize("batch", [5, 0])
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_feed_forward_layer_as_one_node_is_the_plain_one(
+    dropout: float, training: bool, batch: int, frozen: bool
+) -> None:
+    """Value and every gradient, with the same values dropped, of inputs that lie otherwise; frozen weights too."""
     torch.manual_seed(5)
     layer = stirred(FeedForward(D, F, "relu", dropout)).double().train(training)
-    x = torch.randn(5, T, D, dtype=torch.double, requires_grad=True)
-    given = torch.randn(5, T, D, dtype=torch.double)
-    inputs = (x, *layer.parameters())
+    layer.inner_proj.requires_grad_(not frozen)
+    x = torch.randn(T, batch, D, dtype=torch.double).transpose(0, 1).requires_grad_()
+    given = torch.randn(batch, D, T, dtype=torch.double).mT
+    inputs = (x, *(one for one in layer.parameters() if one.requires_grad))
     torch.manual_seed(6)
     ours = layer(x)
     layer.activation = lambda values: nn.functional.relu(values)  # another name of it: not the node

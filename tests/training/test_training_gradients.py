@@ -32,6 +32,7 @@ def test_every_tensor_is_somebodys_and_nobody_has_much_more(hands: int) -> None:
     tensors = [torch.zeros(size) for size in SIZES]
     shares = Hands(hands).shares(tensors)
     assert sorted(place for share in shares for place in share) == list(range(len(SIZES)))
+    assert len(shares) == min(hands, len(SIZES))
     loads = [sum(tensors[place].numel() for place in share) for share in shares]
     assert max(loads) <= max(2100, sum(loads) / len(loads) * 1.5), "no more than the largest, or about an even share"
     assert Hands(hands).shares([]) == []

@@ -71,7 +71,7 @@ def test_who_moves_what(preset: str, inner: str, outer: str, size: float | None)
 def test_threads_change_nothing() -> None:
     alone, shared = model_of("transformer"), model_of("transformer")
     _, moved = stepped(alone, "muon")
-    _, together = stepped(shared, "muon", processes=3)
+    _, together = stepped(shared, "muon", processes=3, threads=1)
     assert all(torch.equal(moved[name], together[name]) for name in moved)
 
 
@@ -84,10 +84,12 @@ def test_weights_decay_apart_from_the_gradient() -> None:
     torch.testing.assert_close(moved[name] - without[name], -RATE * 0.5 * before)
 
 
-def test_what_it_remembers_can_be_put_back() -> None:
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 1)])
+def test_what_it_remembers_can_be_put_back(before: int, after: int) -> None:
+    """Whoever shares the work."""
     model = model_of("transformer")
-    optimizer, _ = stepped(model, "muon")
-    other = Optimizer(model, TrainingConfig(rate=RATE, optimizer="muon"))
+    optimizer, _ = stepped(model, "muon", processes=before, threads=1)
+    other = Optimizer(model, TrainingConfig(rate=RATE, optimizer="muon", processes=after, threads=1))
     other.restore(optimizer.moments())
     moments = optimizer.moments()
     assert other.moments().keys() == moments.keys()
