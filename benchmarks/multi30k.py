@@ -52,15 +52,16 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
     "lstm-additive": (
         37.33,
         {
-            "model": {"width": 256, "depth": 1, "dropout": 0.35},
+            "model": {"width": 256, "encoder_width": 512, "depth": 1, "dropout": 0.35},
             "training": {
                 **TRAINING,
                 "optimizer": "adam",
                 "rate": 2e-3,
-                "steps": 7800,
+                "steps": 7000,
                 "warmup_steps": 300,
-                "evaluate_every": 520,
+                "evaluate_every": 500,
                 "processes": 1,
+                "threads": 2,
             },
         },
     ),
