@@ -26,7 +26,7 @@ from regard.models.seq2seq import Model
 SENTENCES: dict[Precision, int] = {"float32": 64, "int8": 48}
 HYPOTHESES = 80
 AHEAD = 3  # batches under way for each thread: the one it works on, the next, and one for when they end out of turn
-PATIENCE = 2.0  # a sentence ends when so many times the beams have finished
+PATIENCE = 1.5  # a sentence ends when so many times the beams have finished
 
 
 @dataclass(frozen=True)
