@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -48,6 +49,7 @@ from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_
 from regard.training.state import State, new_state, restore
 
 METRICS = "metrics.jsonl"
+DIVERGED = 1.5  # times the loss of guessing: what has learned nothing yet is near it
 SAVE_SECONDS = 60  # at least so often the training state is written
 
 
@@ -70,6 +72,7 @@ class RunResult:
     dev: dict[str, float] | None  # their development results
     chosen: str  # the same in words
     skipped: dict[str, int]  # why, and how many
+    guessing: float = math.inf  # the loss of a model for which all tokens are equally likely
 
     def summary(self) -> list[str]:
         """For people, a line each."""
@@ -80,6 +83,11 @@ class RunResult:
             lines.append(f"best on dev: {dev_text(self.best, metric)} (step {self.best_step:,})")
             if self.config.training.average:
                 lines.append(f"model: {self.chosen}")
+            if self.best["loss"] > DIVERGED * self.guessing:
+                lines.append(
+                    f"note: a dev loss of {self.best['loss']:.3g} is far above that of guessing, {self.guessing:.3g}: "
+                    f"training.rate = {self.config.training.rate:g} is too high; train anew with a lower one"
+                )
         if self.status == "interrupted":
             lines.append(f"go on with {resume_line(self.path)}")
         return lines
@@ -258,6 +266,7 @@ def _result(material: Material, state: State, choice: Choice, out: Path, interru
         dev=choice.dev,
         chosen=choice.text(material.config.training.metric or "loss"),
         skipped=material.skipped,
+        guessing=math.log(material.target.size),
     )
 
 

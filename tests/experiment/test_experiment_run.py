@@ -173,6 +173,16 @@ def test_what_is_left_out_is_counted(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert json.loads((tmp_path / "run" / "run.json").read_text())["skipped"] == result.skipped
 
 
+@pytest.mark.parametrize(("rate", "diverges"), [(1e9, True), (1e-3, False)])
+def test_a_training_that_went_astray_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rate: float, diverges: bool
+) -> None:
+    result = run_experiment(tiny(training={"steps": 6, "rate": rate, "warmup_steps": 1}), tmp_path / "run")
+    assert result.best is not None and (result.best["loss"] > 2 * result.guessing) == diverges
+    said = "training.rate = 1e+09 is too high" in capsys.readouterr().err
+    assert said == diverges
+
+
 # --- interrupted and resumed ---
 
 
