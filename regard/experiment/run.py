@@ -49,7 +49,7 @@ from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_
 from regard.training.state import State, new_state, restore
 
 METRICS = "metrics.jsonl"
-DIVERGED = 1.5  # times the loss of guessing: what has learned nothing yet is near it
+DIVERGED = 10  # times the loss of guessing: what is wrong and sure of it, of a few classes say, has a few times it
 SAVE_SECONDS = 60  # at least so often the training state is written
 
 

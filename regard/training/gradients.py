@@ -21,7 +21,7 @@ class Hands:
     """So many threads, each with a share of what one process has to do while the others wait, and `threads` of torch's
     own under it."""
 
-    def __init__(self, count: int = 1, threads: int = 1) -> None:
+    def __init__(self, count: int, threads: int = 1) -> None:
         self.count = count
         self._pool = ThreadPoolExecutor(count, initializer=_prepare, initargs=(threads,)) if count > 1 else None
 
