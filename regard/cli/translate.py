@@ -119,7 +119,7 @@ def _greedy(run: Path, search: SearchConfig) -> bool:
     if not is_run(run):
         return False
     chosen = read_config(run).search.model_copy(update=search.model_dump(exclude_unset=True))
-    return chosen.beams == chosen.n_best == 1 and not chosen.short_list
+    return chosen.beams == chosen.n_best == 1 and not chosen.short_list and not chosen.sample
 
 
 def chosen_search(model: Pipeline, given: SearchConfig) -> SearchConfig:

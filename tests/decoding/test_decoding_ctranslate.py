@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 import torch
 
 from regard import load, train
+from regard.cli import app
 from regard.config import SearchConfig, settle
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import EOS
-from regard.decoding import decode
+from regard.decoding import beam, decode
 from regard.decoding.conversion import MARK, built_model, why_not
 from regard.models.build import build_model
 
@@ -76,6 +78,21 @@ def test_greedy_is_torchs(fields, tmp_path: Path) -> None:
         assert found[row][0].log_prob == pytest.approx(expected[row][0].log_prob, abs=1e-3)
 
 
+@pytest.mark.parametrize(("beams", "enough"), [(2, 3), (3, 5), (5, 8)])
+def test_beams_are_torchs_but_for_their_end(
+    beams: int, enough: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search of torch's that stopped where CTranslate2 does, at so many finished hypotheses, would find the same."""
+    search = SearchConfig(beams=beams)
+    monkeypatch.setattr(beam, "_done", lambda at, _: (at.ended >= enough) | (at.limit <= at.tokens.shape[-1]))
+    for seed in range(3):
+        model, config = model_of(seed)
+        found, expected = in_order(fast(model, config, tmp_path), SOURCES, search), decode(model, SOURCES, search)
+        taken = [row for row, each in enumerate(found) if each is not None]
+        assert len(taken) >= 10
+        assert all(found[row][0].tokens == expected[row][0].tokens for row in taken)
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = {
@@ -99,6 +116,23 @@ def test_the_same_door_and_the_same_outputs(run: Path) -> None:
     sampled = [model.translate(texts[:10], sample=True) for model in (quick, slow)]
     assert [one.text for one in sampled[0]] == [one.text for one in sampled[1]]
     assert quick.translate("abc").attention().weights.shape[0] == 4
+
+
+@pytest.mark.parametrize(("lines", "beams", "taken"), [(31, "1", False), (32, "1", True), (32, "2", False)])
+def test_many_lines_are_taken_unasked(
+    run: Path, tmp_path: Path, lines: int, beams: str, taken: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without beams, where outputs are torch's."""
+    copy = Path(shutil.copytree(run, tmp_path / "run", ignore=shutil.ignore_patterns("ctranslate2-*")))
+    text = tmp_path / "texts"
+    text.write_text("\n".join(example.source for example in load(run).run.examples("test")[:lines]) + "\n")
+    outputs = []
+    for engine in ("auto", "torch"):
+        with pytest.raises(SystemExit) as ended:
+            app(["translate", str(copy), "--input", str(text), "--engine", engine, "--threads", "1", "--beams", beams])
+        assert ended.value.code == 0 and (copy / "ctranslate2-float32").exists() == taken
+        outputs.append(capsys.readouterr().out.splitlines())
+    assert len(outputs[0]) == lines and outputs[0] == outputs[1]
 
 
 def test_what_does_not_end_is_cut_where_torch_cuts_it(tmp_path: Path) -> None:
