@@ -168,8 +168,7 @@ class TrainingConfig(Section):
     label_smoothing: Share | None = None
     """probability mass spread over the vocabulary"""
     unmerging: Share = 0.0
-    """share of the pieces of bpe that are taken apart into those they were merged of, anew in every batch (which grows
-    by it, beyond batch_tokens)"""
+    """share of the pieces of bpe taken apart into those they were merged of, anew in each batch, which grows by it"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0

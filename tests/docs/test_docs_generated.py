@@ -35,6 +35,13 @@ def test_generated_parts_are_up_to_date(page: Path) -> None:
     assert words(fill(text)) == words(text), UPDATE
 
 
+@pytest.mark.parametrize("name", sorted(set(MAKERS) - {"help"}))
+def test_a_row_of_a_table_is_one_line(name: str) -> None:
+    """A line break in it would end the table."""
+    cut = [line for line in MAKERS[name]().splitlines() if line.startswith("|") != line.endswith("|")]
+    assert not cut
+
+
 def test_every_generated_part_is_on_a_page() -> None:
     names = [match[2] for page in PAGES for match in GENERATED.finditer(page.read_text(encoding="utf-8"))]
     assert sorted(set(names)) == sorted(MAKERS)
