@@ -118,9 +118,12 @@ def test_the_same_door_and_the_same_outputs(run: Path) -> None:
     assert quick.translate("abc").attention().weights.shape[0] == 4
 
 
-@pytest.mark.parametrize(("lines", "beams", "taken"), [(31, "1", False), (32, "1", True), (32, "2", False)])
+@pytest.mark.parametrize(
+    ("lines", "asked", "taken"),
+    [(31, "--beams 1", False), (32, "--beams 1", True), (32, "--beams 2", False), (32, "--beams 1 --sample", False)],
+)
 def test_many_lines_are_taken_unasked(
-    run: Path, tmp_path: Path, lines: int, beams: str, taken: bool, capsys: pytest.CaptureFixture[str]
+    run: Path, tmp_path: Path, lines: int, asked: str, taken: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without beams, where outputs are torch's."""
     copy = Path(shutil.copytree(run, tmp_path / "run", ignore=shutil.ignore_patterns("ctranslate2-*")))
@@ -129,7 +132,7 @@ def test_many_lines_are_taken_unasked(
     outputs = []
     for engine in ("auto", "torch"):
         with pytest.raises(SystemExit) as ended:
-            app(["translate", str(copy), "--input", str(text), "--engine", engine, "--threads", "1", "--beams", beams])
+            app(["translate", str(copy), "--input", str(text), "--engine", engine, "--threads", "1", *asked.split()])
         assert ended.value.code == 0 and (copy / "ctranslate2-float32").exists() == taken
         outputs.append(capsys.readouterr().out.splitlines())
     assert len(outputs[0]) == lines and outputs[0] == outputs[1]
