@@ -62,6 +62,11 @@ def _check_model(model: ModelConfig) -> None:
             f"model.score = {model.score!r} compares states of one width, but model.encoder_width = {encoder_width} "
             f"and model.decoder_width = {decoder_width}; make them equal or take score additive, bilinear or projected"
         )
+    if model.query != "state" and not attentive:
+        raise UserError(
+            f"model.query = {model.query!r} is what a recurrent decoder's attention asks with, "
+            "and this model has none; leave it out"
+        )
     if model.encoder == "none" and model.decoder == "rnn" and model.context == "every-step":
         raise UserError("model.context = 'every-step' needs an encoder; a language model has none: leave context out")
     _check_heads(model, attentive)

@@ -98,6 +98,8 @@ class ModelConfig(Section):
     """recurrent decoder: the summary is its first state; is fed to every step too; or attention looks back"""
     score: Score = "additive"
     """recurrent decoder: how a state is compared with the memory"""
+    query: Literal["state", "state-and-token"] = "state"
+    """recurrent decoder: what attention asks with: its last state (Bahdanau 2015), or that and the last token"""
     width: Positive = 256
     """width of states and embeddings"""
     encoder_width: Positive | None = None
@@ -172,7 +174,7 @@ class TrainingConfig(Section):
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    """decoupled (AdamW)"""
+    """matrices and tables shrink by the rate times this at each step (decoupled, as in AdamW)"""
     evaluate_every: Positive | None = None
     """updates between two looks at the development set"""
     metric: Literal["loss", "exact", "bleu", "chrf", "accuracy"] | None = None

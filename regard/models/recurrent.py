@@ -2,7 +2,7 @@
 
 encoder   h_i = f(x_i, h_(i-1)), read forwards, backwards or both ways;  c = the last states
 decoder   s_t = f(y_(t-1), s_(t-1) [, c or c_t]),  p(y_t) = softmax(W tanh(R [s_t, y_(t-1) [, c or c_t]]))
-attention c_t = Σ_i softmax_i(score(h_i, s_(t-1))) h_i
+attention c_t = Σ_i softmax_i(score(h_i, s_(t-1) [+ Q y_(t-1)])) h_i
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from regard.models.seq2seq import OF_SOURCE, Decoder, Encoder, Memory, Reader, State, last_real
 from regard.nn.attention import Additive, Attention, ScoredAttention
@@ -106,6 +107,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         depth: int,
         memory_width: int,
         context: Literal["first-state", "every-step"] | Attention,
+        tokens_ask: bool,
         size: int,
         tied: bool,
         dropout: float,
@@ -122,6 +124,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         self.bridge = nn.Linear(memory_width, depth * first.memories * width)
         self.context_proj = nn.Linear(context_width, first.gates * width, bias=False) if context_width else None
         self.readout_proj = nn.Linear(width + embedded + context_width, embedded)
+        self.token_proj = nn.Linear(embedded, width, bias=False) if tokens_ask else None
         self.output = Output(embedded, size, embedding if tied else None)
         self.states = Tap()
 
@@ -154,21 +157,29 @@ class RecurrentDecoder(Decoder[RecurrentState]):
     def _attend_along(
         self, embedded: Tensor, memory: Memory, state: RecurrentState
     ) -> tuple[Tensor, Tensor, tuple[CellState, ...]]:
-        """The loop of Bahdanau 2015: the state before each step asks, the answer enters the step."""
+        """The loop of Bahdanau 2015: the state before each step asks, the answer enters the step.
+
+        Where tokens ask too, the query is s_(t-1) + W y_(t-1): who looks knows what was written last.
+        """
         assert self.attention is not None and self.context_proj is not None
         assert state.keys is not None and state.values is not None
         shared = embedded.shape[0] > state.keys.shape[0]  # by beams: then the node has no gradient
         node = None if shared and torch.is_grad_enabled() else self.as_one_node()
         if node is not None:
             cell, weights = node
-            projected = cell.project(embedded.transpose(0, 1).contiguous())
-            found = attentive_run(projected, weights, state.keys, state.values, memory.mask, state.layers[0])
+            by_step = embedded.transpose(0, 1).contiguous()
+            asked = None if self.token_proj is None else F.linear(self.token_proj(by_step), weights.query)
+            found = attentive_run(
+                cell.project(by_step), asked, weights, state.keys, state.values, memory.mask, state.layers[0]
+            )
             whole, cells, looked = (one.transpose(0, 1) for one in found)
             return whole, looked, ((whole[:, -1], cells[:, -1]),)
         mask, layers = key_mask(memory.mask), state.layers
         hidden, contexts = [], []
-        for projected in next(iter(self.stack.layers)).input_proj(embedded).unbind(1):
+        tokens = None if self.token_proj is None else self.token_proj(embedded)
+        for step, projected in enumerate(next(iter(self.stack.layers)).input_proj(embedded).unbind(1)):
             query = layers[-1][0][:, None]
+            query = query if tokens is None else query + tokens[:, step : step + 1]
             context = self.attention.look(query, state.keys, state.values, mask)[:, 0]
             layers = self._step(projected + self.context_proj(context), layers)
             hidden.append(layers[-1][0])

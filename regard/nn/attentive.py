@@ -1,6 +1,6 @@
 """An LSTM that looks back by additive attention at every step (Bahdanau 2015), a whole sequence as one node.
 
-    a_t = softmax_i(vᵀ tanh(k_i + W_q h_(t-1)));   c_t = Σ_i a_ti m_i;   gates = x_t + U h_(t-1) + W_c c_t
+    a_t = softmax_i(vᵀ tanh(k_i + W_q h_(t-1) + q_t));   c_t = Σ_i a_ti m_i;   gates = x_t + U h_(t-1) + W_c c_t
 
 What `step` after `step` gives (tested, with its gradients). Only what depends on the state stays in the two loops;
 the gradients of U, W_c, W_q, v and of the values are one product each behind them.
@@ -38,28 +38,36 @@ class Passed:
     hidden: Tensor  # (T, R, W)
     cells: Tensor
     bounded: Tensor  # tanh of the cells
-    queries: Tensor  # (T, R, Q): W_q h
+    queries: Tensor  # (T, R, Q): W_q h + q
     contexts: Tensor  # (T, R, C)
     weights: Tensor  # (T, B, R / B, S)
-    opposed: Tensor  # (T, B, R / B, S, Q): (1 - tanh(k + W_q h)) / 2
+    opposed: Tensor  # (T, B, R / B, S, Q): (1 - tanh(k + W_q h + q)) / 2
 
 
 def attentive_run(
-    projected: Tensor, weights: AttentiveWeights, keys: Tensor, values: Tensor, mask: Tensor, state: tuple[Tensor, ...]
+    projected: Tensor,
+    asked: Tensor | None,
+    weights: AttentiveWeights,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    state: tuple[Tensor, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Inputs (T, R, 4·W), powers of keys (B, S, Q), values (B, S, C), mask (B, S) → h, c (T, R, W), contexts (T, R, C).
+    """Inputs (T, R, 4·W), what asks beside the state (T, R, Q), powers of keys (B, S, Q), values (B, S, C), mask (B, S)
+    → h, c (T, R, W), contexts (T, R, C).
 
     Rows that stand together may share a source (beams, R > B) where no gradient is asked for.
     """
     each = (weights.state, weights.context, weights.query, weights.score[0])
     if torch.is_grad_enabled():
-        return _AttentiveRun.apply(projected, *each, keys, values, mask, *state)
-    passed = _pass(projected, *each, keys, values, mask, *state)
+        return _AttentiveRun.apply(projected, asked, *each, keys, values, mask, *state)
+    passed = _pass(projected, asked, *each, keys, values, mask, *state)
     return passed.hidden, passed.cells, passed.contexts
 
 
 def _pass(
     projected: Tensor,
+    asked: Tensor | None,
     state_weight: Tensor,
     context_weight: Tensor,
     query_weight: Tensor,
@@ -70,17 +78,19 @@ def _pass(
     first: Tensor,
     first_cell: Tensor,
 ) -> Passed:
-    (steps, rows), width, (sources, length, asked) = projected.shape[:2], first.shape[1], keys.shape
+    (steps, rows), width, (sources, length, size) = projected.shape[:2], first.shape[1], keys.shape
     together = (sources, rows // max(sources, 1))
     gates = torch.empty_like(projected).view(steps, rows, 4, width)
     hidden, cells, bounded = (first.new_empty(steps, rows, width) for _ in range(3))
-    queries, contexts = first.new_empty(steps, rows, asked), first.new_empty(steps, rows, values.shape[2])
+    queries, contexts = first.new_empty(steps, rows, size), first.new_empty(steps, rows, values.shape[2])
     weights = first.new_empty(steps, *together, length)
-    opposed = first.new_empty(steps, *together, length, asked)
+    opposed = first.new_empty(steps, *together, length, size)
     before, cell, absent, doubled = first, first_cell, ~mask[:, None], -2 * score  # their sum is the same for all keys
     for step in range(steps):
         torch.mm(before, query_weight.t(), out=queries[step])
-        opposition(powers(queries[step]).view(*together, 1, asked), keys[:, None], out=opposed[step])
+        if asked is not None:
+            queries[step].add_(asked[step])
+        opposition(powers(queries[step]).view(*together, 1, size), keys[:, None], out=opposed[step])
         torch.softmax((opposed[step] @ doubled).masked_fill_(absent, -math.inf), -1, out=weights[step])
         torch.bmm(weights[step], values, out=contexts[step].view(*together, -1))
         now = gates[step].view(rows, -1)
@@ -94,7 +104,7 @@ def _pass(
 class _AttentiveRun(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        _, state_weight, context_weight, query_weight, score, keys, values, _, first, first_cell = inputs
+        _, _, state_weight, context_weight, query_weight, score, keys, values, _, first, first_cell = inputs
         assert len(keys) == len(first), "rows that share a source have no gradient"
         passed = _pass(*inputs)
         seen = (passed.weights.squeeze(2), passed.opposed.squeeze(2))
@@ -130,6 +140,7 @@ class _AttentiveRun(torch.autograd.Function):
         changes = changes.flatten(2)
         return (
             changes,
+            query_changes if ctx.needs_input_grad[1] else None,
             weight_gradient(changes, hidden, first),
             changes.flatten(0, 1).t() @ contexts.flatten(0, 1),
             weight_gradient(query_changes, hidden, first),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -32,8 +33,9 @@ class Optimizer:
         inner = _inner_matrices(model) if training.optimizer == "muon" else []
         taken = {id(parameter) for parameter in inner}
         rest = [parameter for parameter in self._trained if id(parameter) not in taken]
-        adam = partial(torch.optim.AdamW, betas=(0.9, 0.98), eps=1e-9, weight_decay=training.weight_decay, fused=True)
-        self._adams = [adam([rest[place] for place in share], training.rate) for share in self.hands.shares(rest)]
+        adam = partial(torch.optim.AdamW, lr=training.rate, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        shares = [[rest[place] for place in share] for share in self.hands.shares(rest)]
+        self._adams = [adam(_by_decay(share, training.weight_decay)) for share in shares]
         self._muon = Muon(inner, training.muon_size or SIZE, training.weight_decay)
 
     def zero_grad(self) -> None:
@@ -66,7 +68,8 @@ class Optimizer:
         by_adam = {
             ("adam", self._names[parameter]): adam.state[parameter]
             for adam in self._adams
-            for parameter in adam.param_groups[0]["params"]
+            for group in adam.param_groups
+            for parameter in group["params"]
         }
         return by_adam | {("muon", self._names[one]): self._muon.state[one] for one in self._muon.parameters}
 
@@ -103,6 +106,14 @@ class Muon:
             memory["momentum"] = torch.zeros_like(parameter)
         momentum = memory["momentum"].lerp_(parameter.grad, 1 - MOMENTUM)
         return torch.lerp(parameter.grad, momentum, MOMENTUM)
+
+
+def _by_decay(parameters: Sequence[Tensor], weight_decay: float) -> list[dict[str, Any]]:
+    """Tables and kernels shrink; norms and biases, which set a scale or a level, do not."""
+    sides: dict[float, list[Tensor]] = {}
+    for parameter in parameters:
+        sides.setdefault(weight_decay if parameter.ndim > 1 else 0.0, []).append(parameter)
+    return [{"params": side, "weight_decay": decay} for decay, side in sides.items()]
 
 
 def orthogonal(matrices: Tensor) -> Tensor:

@@ -57,6 +57,14 @@ CASES: list[tuple[dict, str]] = [
         {"model": {"encoder": "none", "decoder": "rnn", "context": "every-step"}},
         "model.context = 'every-step' needs an encoder",
     ),
+    (
+        {"model": {"query": "state-and-token"}},
+        "model.query = 'state-and-token' is what a recurrent decoder's attention asks with, and this model has none",
+    ),
+    (
+        {"model": {**LSTM, "context": "first-state", "query": "state-and-token"}},
+        "model.query = 'state-and-token' is what a recurrent decoder's attention asks with, and this model has none",
+    ),
     ({"model": {"width": 10}}, "model.heads = 4 does not divide the encoder's width 10"),
     ({"model": {"decoder_width": 10}}, "model.heads = 4 does not divide the decoder's width 10"),
     ({"model": {**LSTM, "score": "multi-head", "width": 10}}, "model.heads = 4 does not divide the decoder's width 10"),

@@ -41,10 +41,14 @@ def additive(decoder: nn.Module, memory: Memory, query: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("kind", TWINS)
-@pytest.mark.parametrize("context", ["first-state", "every-step", "attention"])
-def test_a_recurrent_decoder_written_out(tiny, rows, kind: str, context: str) -> None:
-    """s_t = f([y_(t-1), c_t], s_(t-1)) and p(y_t) from [s_t, y_(t-1), c_t]; the top layer's last state asks."""
-    fields = {"encoder": "rnn", "decoder": "rnn", "cell": kind, "context": context}
+@pytest.mark.parametrize(
+    ("context", "query"),
+    [("first-state", "state"), ("every-step", "state"), ("attention", "state"), ("attention", "state-and-token")],
+)
+def test_a_recurrent_decoder_written_out(tiny, rows, kind: str, context: str, query: str) -> None:
+    """s_t = f([y_(t-1), c_t], s_(t-1)) and p(y_t) from [s_t, y_(t-1), c_t]; the top layer's last state asks, alone or
+    with the token."""
+    fields = {"encoder": "rnn", "decoder": "rnn", "cell": kind, "context": context, "query": query}
     model = tiny(None, encoder_width=10, decoder_width=12, depth=2, **fields)
     decoder, memory = model.decoder, model.encode(rows.source, rows.mask)
     first, second = decoder.stack.layers
@@ -61,7 +65,8 @@ def test_a_recurrent_decoder_written_out(tiny, rows, kind: str, context: str) ->
         if context == "every-step":
             parts.append(memory.summary)
         if context == "attention":
-            parts.append(additive(decoder, memory, hidden(states[1])))
+            asks = hidden(states[1]) if query == "state" else hidden(states[1]) + decoder.token_proj(parts[0])
+            parts.append(additive(decoder, memory, asks))
         states[0] = cells[0](torch.cat(parts, 1), states[0])
         states[1] = cells[1](hidden(states[0]), states[1])
         readout = torch.tanh(decoder.readout_proj(torch.cat((hidden(states[1]), *parts), 1)))

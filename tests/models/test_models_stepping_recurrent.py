@@ -15,7 +15,12 @@ SOURCES = [[5, 3, 4, 8, 7, 6], [3], [], [4, 4, 5, 3, 3], [6, 8]]
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"encoder_width": 10, "decoder_width": 14}, {"direction": "forward", "tied_embeddings": False}],
+    [
+        {},
+        {"encoder_width": 10, "decoder_width": 14},
+        {"direction": "forward", "tied_embeddings": False},
+        {"query": "state-and-token", "decoder_width": 14},
+    ],
     ids=str,
 )
 def test_steps_are_the_models(tiny, rows, fields) -> None:
@@ -36,9 +41,10 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
             both = [(model, plain), (ready, state)]
 
 
+@pytest.mark.parametrize("query", ["state", "state-and-token"])
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2}], ids=str)
-def test_searches_find_the_same(tiny, search) -> None:
-    model = tiny("lstm-additive", depth=1)
+def test_searches_find_the_same(tiny, search, query: str) -> None:
+    model = tiny("lstm-additive", depth=1, query=query)
     config, prefixes = SearchConfig(max_tokens=9, **search), [[], [7, 8], [3], [], [9, 9]]
     for plain, found in zip(
         decode(model, SOURCES, config, prefixes), decode(stepping(model), SOURCES, config, prefixes), strict=True
@@ -76,8 +82,9 @@ def test_who_watches_sees_the_attention(tiny, rows) -> None:
     assert torch.equal(*seen)
 
 
-def test_a_large_table_is_not_made(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny("lstm-additive", depth=1)
+@pytest.mark.parametrize("query", ["state", "state-and-token"])
+def test_a_large_table_is_not_made(tiny, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny("lstm-additive", depth=1, query=query)
     size = stepping(model).decoder.table.numel()
     monkeypatch.setattr("regard.models.stepping.LARGEST", size)
     assert stepping(model) is not model

@@ -14,9 +14,11 @@ B, S, T, V = 3, 5, 4, 11
 
 @pytest.mark.parametrize("scale", [1, 400])  # 400: beyond REACH, where a query or a key stays what it is
 @pytest.mark.parametrize("widths", [(6, 8), (8, 6)])
-def test_one_node_is_the_loop(widths: tuple[int, int], scale: int) -> None:
+@pytest.mark.parametrize("query", ["state", "state-and-token"])
+def test_one_node_is_the_loop(widths: tuple[int, int], scale: int, query: str) -> None:
     torch.manual_seed(1)
     fields = {"preset": "lstm-additive", "encoder_width": widths[0], "decoder_width": widths[1], "dropout": 0.0}
+    fields["query"] = query
     model = build_model(settle({"model": fields}).model, V, V, True, seed=1).double()
     with torch.no_grad():
         for name, parameter in model.named_parameters():

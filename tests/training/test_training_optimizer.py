@@ -75,13 +75,21 @@ def test_threads_change_nothing() -> None:
     assert all(torch.equal(moved[name], together[name]) for name in moved)
 
 
-def test_weights_decay_apart_from_the_gradient() -> None:
-    name = "encoder.layers.0.self_attention.query_proj.weight"
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+@pytest.mark.parametrize("processes", [1, 3])
+def test_matrices_and_tables_decay_apart_from_the_gradient(optimizer: str, processes: int) -> None:
+    """Norms and biases do not."""
     model = model_of("transformer")
-    before = dict(model.named_parameters())[name].detach().clone()
-    _, moved = stepped(model, "muon", weight_decay=0.5)
-    _, without = stepped(model_of("transformer"), "muon")
-    torch.testing.assert_close(moved[name] - without[name], -RATE * 0.5 * before)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1)  # biases begin as nought
+    before = {name: one.detach().clone() for name, one in model.named_parameters()}
+    _, moved = stepped(model, optimizer, weight_decay=0.5, processes=processes, threads=1)
+    _, without = stepped(model_of("transformer"), optimizer)
+    assert any(one.ndim == 1 for one in before.values())
+    for name, weights in before.items():
+        expected = -RATE * 0.5 * weights if weights.ndim > 1 else torch.zeros_like(weights)
+        torch.testing.assert_close(moved[name] - without[name], expected, atol=1e-6, rtol=1e-4)
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 1)])

@@ -1,9 +1,10 @@
 """An LSTM with additive attention (Bahdanau 2015), made ready to write token by token. It steps by
 
-    [z, q] = [U, W_q] h;   c = Σ_i softmax_i(vᵀ tanh(k_i + q)) m_i
+    [z, q] = [U, W_q] h;   c = Σ_i softmax_i(vᵀ tanh(k_i + q [+ Q_y])) m_i
     gates = X_y + z + W_c c;   readout = tanh(R_y + R [h', c])
 
-where X_y and R_y are rows of a table by the token y: two of its products are never made while it writes.
+where X_y, R_y and Q_y, where tokens ask, are rows of a table by the token y: products that are never made while it
+writes.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ class SteppingRecurrence(Decoder[RecurrentState]):
         vectors = decoder.embedding.plain(torch.arange(len(decoder.embedding.weight), device=weights.state.device))
         readout = decoder.readout_proj
         hidden, token, context = readout.weight.split([width, vectors.shape[1], weights.context.shape[1]], dim=1)
-        self.table = torch.cat((cell.project(vectors), F.linear(vectors, token, readout.bias)), dim=1)  # (V, 4·W + E)
+        columns = [cell.project(vectors), F.linear(vectors, token, readout.bias)]
+        if decoder.token_proj is not None:
+            columns.append(2 * F.linear(decoder.token_proj(vectors), weights.query))
+        self.table, self.columns = torch.cat(columns, dim=1), [one.shape[1] for one in columns]  # (V, 4·W + E [+ Q])
         self.state_proj = torch.cat((weights.state, 2 * weights.query)).t()  # (W, 4·W + Q); powers are of twice q
         self.context_proj = weights.context.t()  # (C, 4·W)
         self.readout_proj = torch.cat((hidden, context), dim=1).t()  # (W + C, E)
@@ -49,11 +53,10 @@ class SteppingRecurrence(Decoder[RecurrentState]):
         if tokens.shape[1] > 1 or watched() or torch.is_grad_enabled():
             return self.decoder.advance(tokens, memory, state)
         assert state.keys is not None and state.values is not None
-        of_token, of_readout = self.table.index_select(0, tokens[:, 0]).split(
-            [self.gates, self.table.shape[1] - self.gates], 1
-        )
+        of_token, of_readout, *of_query = self.table.index_select(0, tokens[:, 0]).split(self.columns, 1)
         (hidden, cell), (rows, sources) = state.layers[0], (len(tokens), len(state.keys))
         of_state, query = (hidden @ self.state_proj).split([self.gates, self.asked], dim=1)
+        query = query + of_query[0] if of_query else query
         powers = query.clamp(-2 * REACH, 2 * REACH).exp_().view(sources, rows // sources, 1, self.asked)
         scores = opposition(powers, state.keys[:, None]) @ self.score  # (B, R / B, S)
         weights = scores.masked_fill_(~memory.mask[:, None], -math.inf).softmax(-1)
@@ -68,4 +71,4 @@ class SteppingRecurrence(Decoder[RecurrentState]):
 def table_size(decoder: RecurrentDecoder, cell: LSTMCell) -> int:
     """Numbers in the table of a decoder with this cell."""
     size, embedded = decoder.embedding.weight.shape
-    return size * (cell.gates * cell.width + embedded)
+    return size * (cell.gates * cell.width + embedded + (0 if decoder.token_proj is None else cell.width))
