@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import regard
-from regard.checkpoint import is_run, read_facts
+from regard.checkpoint import is_run, read_config, read_facts
 from regard.evaluation.report import TranslationReport
 
 SPLITS = {"": "train", "dev_": "val", "test_": "test_2016_flickr"}
@@ -48,18 +48,32 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
                 "dropout": 0.3,
                 "ffn_dropout": 0.0,
             },
-            "training": {**TRAINING, "rate": 6e-3, "muon_size": 0.1, "steps": 17_000, "evaluate_every": 680},
+            "training": {
+                **TRAINING,
+                "rate": 6e-3,
+                "muon_size": 0.1,
+                "weight_decay": 0.08,
+                "steps": 14_000,
+                "evaluate_every": 700,
+            },
         },
     ),
     "lstm-additive": (
         37.33,
         {
-            "model": {"width": 256, "encoder_width": 512, "depth": 1, "dropout": 0.35},
+            "model": {
+                "width": 256,
+                "encoder_width": 512,
+                "depth": 1,
+                "dropout": 0.35,
+                "query": "state-and-token",
+            },
             "training": {
                 **TRAINING,
                 "optimizer": "adam",
                 "rate": 2e-3,
-                "steps": 7000,
+                "weight_decay": 0.3,
+                "steps": 9000,
                 "warmup_steps": 300,
                 "evaluate_every": 500,
                 "processes": 1,
@@ -116,6 +130,8 @@ def _train(
         "model": {"preset": preset, **recipe["model"]},
         "training": {**recipe["training"], "seed": seed, **steps},
     }
+    if is_run(out):
+        _expect(out, settings)
     if not (is_run(out) and read_facts(out)["status"] == "finished"):
         try:
             regard.train({} if is_run(out) else settings, out, resume=is_run(out))
@@ -127,6 +143,16 @@ def _train(
     assert isinstance(report, TranslationReport)
     print(f"{out}: BLEU {report.bleu.value:.2f}, chrF {report.chrf.value:.1f}", file=sys.stderr)
     return report, model.run.facts["results"]["seconds"] / 60
+
+
+def _expect(out: Path, settings: dict[str, Any]) -> None:
+    """A run of another recipe is not passed off as one of this."""
+    config = read_config(out)
+    for section in ("tokenizer", "model", "training"):
+        for key, value in settings[section].items():
+            found = getattr(getattr(config, section), key)
+            if found != value:
+                sys.exit(f"{out} was trained with {section}.{key} = {found!r}, not {value!r}; choose another --out")
 
 
 def _options() -> argparse.Namespace:

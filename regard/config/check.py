@@ -62,10 +62,11 @@ def _check_model(model: ModelConfig) -> None:
             f"model.score = {model.score!r} compares states of one width, but model.encoder_width = {encoder_width} "
             f"and model.decoder_width = {decoder_width}; make them equal or take score additive, bilinear or projected"
         )
-    if model.query != "state" and not attentive:
+    named = model.preset is not None or model.model_fields_set & {"encoder", "decoder"}  # else the corpus may choose
+    if model.query != "state" and named and not attentive:
         raise UserError(
             f"model.query = {model.query!r} is what a recurrent decoder's attention asks with, "
-            "and this model has none; leave it out"
+            "and this model has none; take model.query = 'state'"
         )
     if model.encoder == "none" and model.decoder == "rnn" and model.context == "every-step":
         raise UserError("model.context = 'every-step' needs an encoder; a language model has none: leave context out")

@@ -99,7 +99,7 @@ class ModelConfig(Section):
     score: Score = "additive"
     """recurrent decoder: how a state is compared with the memory"""
     query: Literal["state", "state-and-token"] = "state"
-    """recurrent decoder: what attention asks with: its last state (Bahdanau 2015), or that and the last token"""
+    """recurrent decoder: what attention asks with, its last state or that and the last token (so for sentences)"""
     width: Positive = 256
     """width of states and embeddings"""
     encoder_width: Positive | None = None
@@ -173,8 +173,8 @@ class TrainingConfig(Section):
     """share of the pieces of bpe taken apart into those they were merged of, anew in each batch, which grows by it"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    """matrices and tables shrink by the rate times this at each step (decoupled, as in AdamW)"""
+    weight_decay: Annotated[float, Field(ge=0)] | None = None
+    """matrices, tables and kernels shrink by rate times this at each step (for sentences, by their number; else 0)"""
     evaluate_every: Positive | None = None
     """updates between two looks at the development set"""
     metric: Literal["loss", "exact", "bleu", "chrf", "accuracy"] | None = None

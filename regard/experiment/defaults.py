@@ -17,6 +17,7 @@ from regard.errors import UserError
 
 BUDGET_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
+PASSES, MOST_DECAY = 8, 0.3  # by which weights decay, and the most that was tried (LOG.md)
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25  # what a run and its steps must take for two processes to pay (LOG.md)
 
 
@@ -68,8 +69,13 @@ def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
         everywhere = chosen.get("dropout", given.dropout or 0.0)
         chosen["ffn_dropout"] = 0.0 if metric in SENTENCES else everywhere  # none: as Vaswani 2017 (LOG.md)
     model = given.model_copy(update=chosen)
-    both = model.encoder == model.decoder == "transformer"
-    return _turning(model) if both and metric in SENTENCES and "positions" not in given.model_fields_set else model
+    if metric not in SENTENCES or model.encoder in ("none", *PICTURE_ENCODERS):
+        return model
+    if model.encoder == model.decoder == "transformer" and "positions" not in given.model_fields_set:
+        return _turning(model)
+    if model.decoder == "rnn" and model.context == "attention" and "query" not in given.model_fields_set:
+        return model.model_copy(update={"query": "state-and-token"})  # learns sentences in fewer passes (LOG.md)
+    return model
 
 
 def _turning(model: ModelConfig) -> ModelConfig:
@@ -161,6 +167,7 @@ def _training(
     )
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
+    rate = given.rate or _rate(model, optimizer, batch_tokens)
     each = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
     long = min(known * each, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     shared = long and each >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
@@ -169,10 +176,11 @@ def _training(
         "batch_tokens": batch_tokens,
         "optimizer": optimizer,
         "muon_size": 0.1 if optimizer == "muon" else None,
-        "rate": _rate(model, optimizer, batch_tokens),
+        "rate": rate,
         "schedule": "cosine" if text and planned < math.inf and given.minutes is None else "inverse-sqrt",
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": 0.1 if text else 0.0,
+        "weight_decay": _decay(rate, everything / batch_tokens) if text else 0.0,
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,
         "patience": 6,
@@ -199,6 +207,11 @@ def _rate(model: ModelConfig, optimizer: str, batch_tokens: int) -> float:
             return float(f"{half * peak * math.sqrt(128 / model.width):.2g}")
         return float(f"{half * min(0.25 / model.width, 2e-3):.1g}")  # 1e-3 at width 256
     return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3
+
+
+def _decay(rate: float, batches: float) -> float:
+    """At the highest rate, what was learned fades to 1/e in PASSES: the more steps a pass has, the less at each."""
+    return float(f"{min(1 / (PASSES * rate * batches), MOST_DECAY):.2g}")
 
 
 def _steps(batches: float, batch_tokens: int, tokens: float, model: ModelConfig, tokenizer: TokenizerConfig) -> int:

@@ -92,9 +92,18 @@ def _build_decoder(config: ModelConfig, embedding: Embedding, memory_width: int,
     tied = config.tied_embeddings
     if config.decoder == "rnn":
         context = _attention(config, width, memory_width) if config.context == "attention" else config.context
-        tokens_ask = config.query == "state-and-token"
-        stack = (config.cell, width, depth, memory_width)
-        return RecurrentDecoder(embedding, *stack, context, tokens_ask, size, tied, dropout)
+        return RecurrentDecoder(
+            embedding,
+            config.cell,
+            width,
+            depth,
+            memory_width,
+            context,
+            size,
+            tied,
+            dropout,
+            tokens_ask=config.query == "state-and-token",
+        )
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     output = Output(width, size, embedding if tied else None)
     if config.decoder == "transformer":

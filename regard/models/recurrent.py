@@ -107,10 +107,10 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         depth: int,
         memory_width: int,
         context: Literal["first-state", "every-step"] | Attention,
-        tokens_ask: bool,
         size: int,
         tied: bool,
         dropout: float,
+        tokens_ask: bool = False,
     ) -> None:
         super().__init__()
         self.dropout = dropout
@@ -159,7 +159,7 @@ class RecurrentDecoder(Decoder[RecurrentState]):
     ) -> tuple[Tensor, Tensor, tuple[CellState, ...]]:
         """The loop of Bahdanau 2015: the state before each step asks, the answer enters the step.
 
-        Where tokens ask too, the query is s_(t-1) + W y_(t-1): who looks knows what was written last.
+        Where tokens ask too, the query is s_(t-1) + Q y_(t-1): who looks knows what was written last.
         """
         assert self.attention is not None and self.context_proj is not None
         assert state.keys is not None and state.values is not None

@@ -129,9 +129,9 @@ class _AttentiveRun(torch.autograd.Function):
             back_cell = lstm_back(back, back_cell, slopes[step], through[step], gates[step], changes[step])
             change = changes[step].flatten(1)
             torch.addmm(gradients[2][step], change, context_weight, out=context_changes[step])
-            asked = torch.bmm(values, context_changes[step][:, :, None]).squeeze(2)  # ∂weights (B, S)
-            mean = (weights[step] * asked).sum(1, keepdim=True)
-            scored = torch.mul(weights[step], asked - mean, out=weight_changes[step])  # ∂scores
+            weighed = torch.bmm(values, context_changes[step][:, :, None]).squeeze(2)  # ∂weights (B, S)
+            mean = (weights[step] * weighed).sum(1, keepdim=True)
+            scored = torch.mul(weights[step], weighed - mean, out=weight_changes[step])  # ∂scores
             torch.addcmul(opposed[step], opposed[step], opposed[step], value=-1, out=steepness)  # a quarter of tanh'
             key_changes.addcmul_(scored[:, :, None], steepness)
             torch.mul(torch.bmm(scored[:, None], steepness).squeeze(1), slope, out=query_changes[step])

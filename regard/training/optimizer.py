@@ -35,8 +35,9 @@ class Optimizer:
         rest = [parameter for parameter in self._trained if id(parameter) not in taken]
         adam = partial(torch.optim.AdamW, lr=training.rate, betas=(0.9, 0.98), eps=1e-9, fused=True)
         shares = [[rest[place] for place in share] for share in self.hands.shares(rest)]
-        self._adams = [adam(_by_decay(share, training.weight_decay)) for share in shares]
-        self._muon = Muon(inner, training.muon_size or SIZE, training.weight_decay)
+        decay = training.weight_decay or 0.0
+        self._adams = [adam(_by_decay(share, decay)) for share in shares]
+        self._muon = Muon(inner, training.muon_size or SIZE, decay)
 
     def zero_grad(self) -> None:
         for parameter in self._trained:
@@ -109,7 +110,7 @@ class Muon:
 
 
 def _by_decay(parameters: Sequence[Tensor], weight_decay: float) -> list[dict[str, Any]]:
-    """Tables and kernels shrink; norms and biases, which set a scale or a level, do not."""
+    """Matrices, tables and kernels shrink; norms and biases, which set a scale or a level, do not."""
     sides: dict[float, list[Tensor]] = {}
     for parameter in parameters:
         sides.setdefault(weight_decay if parameter.ndim > 1 else 0.0, []).append(parameter)

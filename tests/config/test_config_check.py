@@ -58,7 +58,7 @@ CASES: list[tuple[dict, str]] = [
         "model.context = 'every-step' needs an encoder",
     ),
     (
-        {"model": {"query": "state-and-token"}},
+        {"model": {"preset": "transformer", "query": "state-and-token"}},
         "model.query = 'state-and-token' is what a recurrent decoder's attention asks with, and this model has none",
     ),
     (
@@ -132,6 +132,8 @@ def test_every_contradiction_has_its_case() -> None:
         {"model": {**LSTM, "score": "bilinear", "encoder_width": 8, "decoder_width": 6}},
         {"model": {**LSTM, "direction": "forward", "width": 9}},
         {"model": {**LSTM, "context": "every-step", "score": "dot", "encoder_width": 8, "decoder_width": 6}},
+        {"model": {**LSTM, "query": "state-and-token"}},
+        {"data": {"corpus": "dates"}, "model": {"query": "state-and-token"}},  # the corpus names an LSTM later
         {"model": {"width": 10, "head_layout": "full"}},
         {"model": {"encoder": "rnn", "decoder": "none", "width": 10}},
         {"model": {"positions": "learned", "position_combine": "concatenate"}},

@@ -128,6 +128,34 @@ def test_sentences_are_told_apart_by_turns_where_a_transformer_can_have_them() -
         assert chosen(each, model=fields).model.positions == expected, fields
 
 
+def test_sentences_are_asked_for_with_the_last_token_too() -> None:
+    text, strings = corpus(3000, 12), corpus(3000, 2)
+    for each, fields, expected in (
+        (text, {"preset": "lstm-additive"}, "state-and-token"),
+        (text, {"preset": "lstm-dot"}, "state-and-token"),
+        (text, {"preset": "attention-rnn"}, "state-and-token"),
+        (text, {"preset": "lstm-additive", "query": "state"}, "state"),
+        (strings, {"preset": "lstm-additive"}, "state"),
+        (text, {"preset": "lstm-fixed"}, "state"),  # nothing asks
+        (text, {"preset": "transformer"}, "state"),
+        (text, {"preset": "rnn-language"}, "state"),
+    ):
+        assert chosen(each, model=fields).model.query == expected, fields
+
+
+def test_sentences_fade_in_as_many_passes_however_many_there_are() -> None:
+    strings = corpus(3000, 2)
+    for preset in ("transformer", "lstm-additive"):
+        model = {"preset": preset, "width": 128}
+        few, many, most = (chosen(corpus(pairs, 12), model=model).training for pairs in (1000, 30_000, 60_000))
+        assert few.weight_decay == 0.3 > (many.weight_decay or 0) > (most.weight_decay or 0) > 0
+        assert many.weight_decay == pytest.approx(2 * (most.weight_decay or 0), rel=0.05)
+        slower = chosen(corpus(30_000, 12), model=model, training={"rate": (many.rate or 0) / 2}).training
+        assert slower.weight_decay == pytest.approx(min(2 * (many.weight_decay or 0), 0.3), rel=0.05)
+        set_by_hand = chosen(corpus(30_000, 12), model=model, training={"weight_decay": 0.0}).training
+        assert set_by_hand.weight_decay == chosen(strings, model=model).training.weight_decay == 0.0
+
+
 def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:
     assert chosen(corpus(500, 8)).tokenizer.shared is True
     assert chosen(corpus(500, 8, ["夜", "家", "木"])).tokenizer.shared is False

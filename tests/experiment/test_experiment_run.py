@@ -228,17 +228,40 @@ def test_pieces_taken_apart_are_the_same_after_resuming(
 
 def test_a_run_older_than_a_setting_goes_on_as_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = {"preset": "transformer", "heads": 2, "depth": 1, "ffn_dropout": 0.2}  # 0.2: as dropout
-    began = tiny(model=model, training={"optimizer": "muon", "muon_size": 0.3, "processes": 1})
+    training = {"optimizer": "muon", "muon_size": 0.3, "processes": 1, "weight_decay": 0.0}
+    began = tiny(model=model, training=training)
     go(tmp_path / "whole", began)
     at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
     assert go(tmp_path / "old", began).step == 7
     recipe = tmp_path / "old" / "recipe.toml"
-    lines = [line for line in recipe.read_text().splitlines() if not line.startswith(("ffn_dropout", "muon_size"))]
+    newer = ("ffn_dropout", "muon_size", "weight_decay", "query")
+    lines = [line for line in recipe.read_text().splitlines() if not line.startswith(newer)]
     recipe.write_text("\n".join(lines) + "\n")
-    for section, key, value, was in (("training", "muon_size", 0.1, 0.3), ("model", "ffn_dropout", 0.0, 0.2)):
+    for section, key, value, was in (
+        ("training", "muon_size", 0.1, 0.3),
+        ("training", "weight_decay", 0.3, 0.0),
+        ("model", "ffn_dropout", 0.0, 0.2),
+    ):
         with pytest.raises(UserError, match=rf"{key} = {value}, but the run began with {was}"):
             go(tmp_path / "old", settle({section: {key: value}}), resume=True)
     go(tmp_path / "old", settle({"training": {"muon_size": 0.3}, "model": {"ffn_dropout": 0.2}}), resume=True)
+    assert_same_run(tmp_path / "whole", tmp_path / "old")
+
+
+def test_an_lstm_older_than_its_query_goes_on_with_its_state_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = tiny(model={"preset": "lstm-additive", "query": "state"}, training={"metric": "chrf", "processes": 1})
+    go(tmp_path / "whole", began)
+    at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
+    assert go(tmp_path / "old", began).step == 7
+    recipe = tmp_path / "old" / "recipe.toml"
+    lines = [line for line in recipe.read_text().splitlines() if not line.startswith("query")]
+    assert len(lines) < len(recipe.read_text().splitlines())
+    recipe.write_text("\n".join(lines) + "\n")
+    with pytest.raises(UserError, match=r"query = 'state-and-token', but the run began with 'state'"):
+        go(tmp_path / "old", settle({"model": {"query": "state-and-token"}}), resume=True)
+    go(tmp_path / "old", resume=True)
     assert_same_run(tmp_path / "whole", tmp_path / "old")
 
 

@@ -37,9 +37,25 @@ def test_one_node_is_the_loop(widths: tuple[int, int], scale: int, query: str) -
         torch.testing.assert_close(ours, theirs)
 
 
-def test_beams_share_a_memory_with_gradients_too() -> None:
+@pytest.mark.parametrize("query", ["state", "state-and-token"])
+def test_in_training_the_tokens_ask_as_they_were_dropped(query: str) -> None:
+    fields = {"preset": "lstm-additive", "width": 8, "dropout": 0.4, "query": query}
+    model = build_model(settle({"model": fields}).model, V, V, True, seed=1).double().train()
+    source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T))
+    mask = torch.ones_like(source, dtype=torch.bool)
+    torch.manual_seed(4)
+    logits = model(source, mask, target)
+    torch.manual_seed(4)
+    with watching(model):
+        torch.testing.assert_close(logits, model(source, mask, target))
+    assert not torch.equal(logits, model(source, mask, target)), "something is dropped"
+
+
+@pytest.mark.parametrize("query", ["state", "state-and-token"])
+def test_beams_share_a_memory_with_gradients_too(query: str) -> None:
     torch.manual_seed(3)
-    model = build_model(settle({"model": {"preset": "lstm-additive", "width": 8}}).model, V, V, True, seed=1).eval()
+    fields = {"preset": "lstm-additive", "width": 8, "query": query}
+    model = build_model(settle({"model": fields}).model, V, V, True, seed=1).eval()
     source = torch.randint(3, V, (B, S))
     memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
     rows = torch.arange(B).repeat_interleave(2)

@@ -3,8 +3,7 @@
     [z, q] = [U, W_q] h;   c = Σ_i softmax_i(vᵀ tanh(k_i + q [+ Q_y])) m_i
     gates = X_y + z + W_c c;   readout = tanh(R_y + R [h', c])
 
-where X_y, R_y and Q_y, where tokens ask, are rows of a table by the token y: products that are never made while it
-writes.
+X_y, R_y and (where tokens ask) Q_y are rows of a table by the token y: their products are never made while it writes.
 """
 
 from __future__ import annotations
