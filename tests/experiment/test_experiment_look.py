@@ -16,13 +16,13 @@ from regard.experiment import look
 from regard.experiment.material import Material, begin
 
 
-def material(folder: Path, dev: list[tuple[str, str]], **changes: Any) -> Material:
+def material(folder: Path, dev: list[tuple[str, str]], metric: str = "exact", **changes: Any) -> Material:
     train = "".join(f"{i}{i}\t{i}\n" for i in range(60))
     (folder / "train.tsv").write_text(train)
     (folder / "dev.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in dev))
     data = {"pairs": str(folder / "train.tsv"), "dev_pairs": str(folder / "dev.tsv"), "max_tokens": 200}
     model = {"preset": "lstm-dot", "width": 8}
-    training = {"steps": 2, "metric": "exact", "threads": 1}
+    training = {"steps": 2, "metric": metric, "threads": 1}
     tokenizer = {"kind": "character"}
     return begin(settle({"data": data | changes, "model": model, "training": training, "tokenizer": tokenizer}))
 
@@ -51,6 +51,21 @@ def test_only_encoded_pairs_are_decoded_and_a_long_one_does_not_set_the_limit(
     assert sources == [source for source, _ in kept]
     assert references == [[target for _, target in kept]]
     assert search.max_tokens == 16
+
+
+@pytest.mark.parametrize(("metric", "expected"), [("exact", 2), ("bleu", 3), ("chrf", 3)])
+def test_sentences_are_judged_by_more_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, expected: int
+) -> None:
+    assert look.DECODED["bleu"] == look.DECODED["chrf"] > look.DECODED["exact"]
+    monkeypatch.setattr(look, "DECODED", {"exact": 2, "bleu": 3, "chrf": 3})
+    made = material(tmp_path, [(f"{i}{i}", f"{i}") for i in range(100, 130)], metric)
+    counts: list[int] = []
+    monkeypatch.setattr(
+        look, "decode", lambda model, sources, config: counts.append(len(sources)) or decode(model, sources, config)
+    )
+    assert metric in look.development_look(made)()
+    assert counts == [expected]
 
 
 def test_the_limit_leaves_room_for_usual_references() -> None:
