@@ -56,26 +56,24 @@ def _check_model(model: ModelConfig) -> None:
         raise UserError(f"model.encoder_width = {encoder_width} cannot be halved twice; make it a multiple of 4")
     if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
         raise UserError(f"model.encoder_width = {encoder_width} is odd, but two directions share it; make it even")
-    attentive = model.decoder == "rnn" and model.encoder != "none" and model.context == "attention"
-    if attentive and model.score in ("dot", "scaled-dot", "cosine") and encoder_width != decoder_width:
+    if model.attentive and model.score in ("dot", "scaled-dot", "cosine") and encoder_width != decoder_width:
         raise UserError(
             f"model.score = {model.score!r} compares states of one width, but model.encoder_width = {encoder_width} "
             f"and model.decoder_width = {decoder_width}; make them equal or take score additive, bilinear or projected"
         )
-    named = model.preset is not None or model.model_fields_set & {"encoder", "decoder"}  # else the corpus may choose
-    if model.query != "state" and named and not attentive:
+    if model.query != "state" and model.named and not model.attentive:
         raise UserError(
             f"model.query = {model.query!r} is what a recurrent decoder's attention asks with, "
             "and this model has none; take model.query = 'state'"
         )
     if model.encoder == "none" and model.decoder == "rnn" and model.context == "every-step":
         raise UserError("model.context = 'every-step' needs an encoder; a language model has none: leave context out")
-    _check_heads(model, attentive)
+    _check_heads(model)
     _check_positions(model)
 
 
-def _check_heads(model: ModelConfig, attentive: bool) -> None:
-    multi_head = attentive and model.score == "multi-head"
+def _check_heads(model: ModelConfig) -> None:
+    multi_head = model.attentive and model.score == "multi-head"
     encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
     sides = (  # side, its width, whether it has heads, whether they turn with rotary positions
         (

@@ -99,7 +99,7 @@ class ModelConfig(Section):
     score: Score = "additive"
     """recurrent decoder: how a state is compared with the memory"""
     query: Literal["state", "state-and-token"] = "state"
-    """recurrent decoder: what attention asks with, its last state or that and the last token (so for sentences)"""
+    """recurrent decoder: what attention asks with: its last state, or that and the last token (chosen for sentences)"""
     width: Positive = 256
     """width of states and embeddings"""
     encoder_width: Positive | None = None
@@ -145,6 +145,16 @@ class ModelConfig(Section):
     pooling: Literal["first", "last", "mean"] = "mean"
     """classifier: which of the encoder's outputs decide"""
 
+    @property
+    def named(self) -> bool:
+        """An architecture was asked for; else the corpus names one."""
+        return self.preset is not None or bool(self.model_fields_set & {"encoder", "decoder"})
+
+    @property
+    def attentive(self) -> bool:
+        """A recurrent decoder looks back at an encoder."""
+        return self.decoder == "rnn" and self.encoder != "none" and self.context == "attention"
+
 
 class TrainingConfig(Section):
     """One run over token-budget batches."""
@@ -174,7 +184,7 @@ class TrainingConfig(Section):
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
     weight_decay: Annotated[float, Field(ge=0)] | None = None
-    """matrices, tables and kernels shrink by rate times this at each step (for sentences, by their number; else 0)"""
+    """matrices, tables and kernels shrink by rate times this at each step (for sentences, by the steps of a pass)"""
     evaluate_every: Positive | None = None
     """updates between two looks at the development set"""
     metric: Literal["loss", "exact", "bleu", "chrf", "accuracy"] | None = None

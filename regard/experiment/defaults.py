@@ -17,7 +17,7 @@ from regard.errors import UserError
 
 BUDGET_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
-PASSES, MOST_DECAY = 8, 0.3  # by which weights decay, and the most that was tried (LOG.md)
+PASSES, MOST_DECAY = 8, 0.3  # in which weights fade by their decay, and the most of it that was of use (LOG.md)
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25  # what a run and its steps must take for two processes to pay (LOG.md)
 
 
@@ -52,7 +52,7 @@ def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
 def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
     """The architecture that the corpus is for, beneath the fields set by hand, where none was named."""
     given = config.model
-    if given.preset is not None or given.model_fields_set & {"encoder", "decoder"}:
+    if given.named:
         return config
     fields = {**preset_fields(corpus.model), "preset": corpus.model, **given.model_dump(exclude_unset=True)}
     return config.model_copy(update={"model": ModelConfig.model_validate(fields)})
@@ -73,7 +73,7 @@ def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
         return model
     if model.encoder == model.decoder == "transformer" and "positions" not in given.model_fields_set:
         return _turning(model)
-    if model.decoder == "rnn" and model.context == "attention" and "query" not in given.model_fields_set:
+    if model.attentive and "query" not in given.model_fields_set:
         return model.model_copy(update={"query": "state-and-token"})  # learns sentences in fewer passes (LOG.md)
     return model
 

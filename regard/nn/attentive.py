@@ -103,7 +103,7 @@ def _pass(
 
 class _AttentiveRun(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, Tensor, Tensor]:
         _, _, state_weight, context_weight, query_weight, score, keys, values, _, first, first_cell = inputs
         assert len(keys) == len(first), "rows that share a source have no gradient"
         passed = _pass(*inputs)
