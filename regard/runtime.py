@@ -1,4 +1,4 @@
-"""How torch runs: threads, seeds, and the switches that make two runs equal to the bit on one machine."""
+"""How torch runs: threads, hands, seeds, and the switches that make two runs equal to the bit on one machine."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import hashlib
 import platform
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import torch
+from torch import Tensor
+
+Found = TypeVar("Found")
 
 KEPT_BYTES = 2**31 - 1  # the most that mallopt takes
 
@@ -49,6 +53,52 @@ def seed_step(seed: int, step: int, rank: int = 0) -> None:
     name = f"{seed}/{step}/{rank}" if rank else f"{seed}/{step}"
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     torch.manual_seed(int.from_bytes(digest, "little") >> 1)
+
+
+class Hands:
+    """So many threads, each with a share of what one process has to do, and `threads` of torch's own under it."""
+
+    def __init__(self, count: int, threads: int = 1) -> None:
+        self.count = count
+        self._pool = ThreadPoolExecutor(count, initializer=_prepare, initargs=(threads,)) if count > 1 else None
+        self._all_threads = torch.get_num_threads()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """What is under way is done; what is not begun never will be."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            torch.set_num_threads(self._all_threads)  # for threads that are yet to begin
+
+    def do(self, works: Iterable[Callable[[], Found]]) -> list[Found]:
+        """What each work gives, in the order of works."""
+        return list(self.each(works))
+
+    def each(self, works: Iterable[Callable[[], Found]]) -> Iterator[Found]:
+        """The same one by one, as soon as it is there."""
+        if self._pool is None:
+            return (work() for work in works)
+        return self._pool.map(lambda work: work(), works)
+
+    def shares(self, tensors: Sequence[Tensor]) -> list[list[int]]:
+        """The places of all tensors, shared out so that everybody has about as many numbers; nobody has none."""
+        shares: list[list[int]] = [[] for _ in range(min(self.count, len(tensors)))]
+        loads = [0] * len(shares)
+        for place in sorted(range(len(tensors)), key=lambda place: -tensors[place].numel()):
+            lightest = loads.index(min(loads))
+            shares[lightest].append(place)
+            loads[lightest] += tensors[place].numel()
+        return [share for share in shares if share]
+
+
+def _prepare(threads: int) -> None:
+    """Both are modes of each thread."""
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from regard.config import ModelConfig, SearchConfig
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decoding.conversion import POSITIONS, Precision, built_model, why_not
-from regard.decoding.decode import Progress, generation_limit, too_long
+from regard.decoding.decode import Progress, generation_limit, plan_batches, too_long
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.errors import UserError
 from regard.models.seq2seq import Model
@@ -116,7 +116,7 @@ class FastDecoder:
         waiting: deque[Asked] = deque()
         rows = [row for row, source in enumerate(sources) if len(source) in limits]
         lengths = [len(sources[row]) + 1 for row in rows]
-        for places in falling_batches(lengths, self._threads, most, config.batch_tokens // config.beams):
+        for places in plan_batches(lengths, config.batch_tokens // config.beams, self._threads, most):
             batch = [rows[place] for place in places]
             each = [limits[len(sources[row])] for row in batch]
             waiting.append(Asked(batch, each, self._search([sources[row] for row in batch], max(each), config)))
@@ -147,24 +147,6 @@ class FastDecoder:
             return self._search([source], len(tokens), config)[0]
         written = [[str(token) for token in tokens]]
         return self._translator.score_batch([_strings(source)], written, max_input_length=0, asynchronous=True)[0]
-
-
-def falling_batches(lengths: Sequence[int], threads: int, most: int, batch_tokens: int) -> Iterator[list[int]]:
-    """Places of rows of like length, longest first: a thread's share of what is left, between half of `most` and all of
-    it (less where there is not so much for each); rows × longest ≤ batch_tokens, or one row. The last ones are smaller,
-    so that threads end together."""
-    batch: list[int] = []
-    size, few = 0, min((most + 1) // 2, -(-len(lengths) // threads))
-    for number, place in enumerate(sorted(range(len(lengths)), key=lambda place: -lengths[place])):
-        if batch and (len(batch) == size or lengths[batch[0]] * (len(batch) + 1) > batch_tokens):
-            yield batch
-            batch = []
-        if not batch:
-            left = len(lengths) - number
-            size = left if 2 * left < 3 * few else min(most, max(-(-left // threads), few))
-        batch.append(place)
-    if batch:
-        yield batch
 
 
 def _accepted(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,10 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.sampling import sample, sentence_seed
 from regard.decoding.shortlist import ShortListed
 from regard.models.seq2seq import Model
+from regard.nn.taps import watched
+from regard.runtime import Hands
 
+AT_ONCE, ROWS = 2, 256  # batches that are searched at once, and the most hypotheses of each (LOG.md)
 Source = Sequence[int] | Picture  # ids without EOS, or a picture
 Progress = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
@@ -82,24 +86,45 @@ def decode(
     results: list[list[Hypothesis] | TooLong | None] = [
         too_long(model, source, prefix) for source, prefix in zip(sources, prefixes, strict=True)
     ]
-    beams = config.n_best if config.sample else config.beams
     rows = [row for row, problem in enumerate(results) if problem is None]
-    # one batch has one length of prefixes, so that a single step reads them without padding
-    for length in sorted({len(prefixes[row]) for row in rows}, reverse=True):
-        group = [row for row in rows if len(prefixes[row]) == length]
-        sizes = [max(len(sources[row]) + 1, length + 1) for row in group]
-        for places in plan_batches(sizes, config.batch_tokens // beams):
-            batch = [group[place] for place in places]
-            chosen = [sources[row] for row in batch], [prefixes[row] for row in batch]
-            if config.short_list:
-                hypotheses = _decode_listed(model, *chosen, config, lexicon)
-            else:
-                hypotheses = _decode_batch(model, *chosen, config)
+    sizes = {row: (len(prefixes[row]), max(len(sources[row]), len(prefixes[row])) + 1) for row in rows}
+    threads = torch.get_num_threads()
+    count = _hands(model, sum(size for _, size in sizes.values()), threads, config)
+    batches = _batches(sizes, count, config)
+    works = (
+        partial(_work, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
+        for batch in batches
+    )
+    with evaluating(model), Hands(count, threads // count) as hands:
+        for batch, hypotheses in zip(batches, hands.each(works), strict=True):
             for row, found in zip(batch, hypotheses, strict=True):
                 results[row] = found
             if progress is not None:
                 progress(len(batch))
     return [result for result in results if result is not None]
+
+
+def _hands(model: Model, tokens: int, threads: int, config: SearchConfig) -> int:
+    """How many batches are searched at once: operations as small as these lose more at the barriers of two threads than
+    they win, so each batch has its own, where there is more than one batch and nobody watches."""
+    alone = threads == 1 or tokens * _beams(config) <= config.batch_tokens
+    return 1 if alone or watched() or device_of(model).type != "cpu" else AT_ONCE
+
+
+def _beams(config: SearchConfig) -> int:
+    return config.n_best if config.sample else config.beams
+
+
+def _batches(sizes: Mapping[int, tuple[int, int]], threads: int, config: SearchConfig) -> list[list[int]]:
+    """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: of each row, the
+    length of its prefix and of its longer side."""
+    beams, batches = _beams(config), []
+    most = None if threads == 1 else max(ROWS // beams, 1)
+    for length in sorted({prefix for prefix, _ in sizes.values()}, reverse=True):
+        group = [row for row, (prefix, _) in sizes.items() if prefix == length]
+        planned = plan_batches([sizes[row][1] for row in group], config.batch_tokens // beams, threads, most)
+        batches += [[group[place] for place in places] for places in planned]
+    return batches
 
 
 def classify(
@@ -121,13 +146,22 @@ def classify(
     return [result for result in results if result is not None]
 
 
-def plan_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Places of rows of like length, longest first: rows × longest ≤ batch_tokens, and one row at least."""
+def plan_batches(
+    lengths: Sequence[int], batch_tokens: int, threads: int = 1, most: int | None = None
+) -> Iterator[list[int]]:
+    """Places of rows of like length, longest first: rows × longest ≤ batch_tokens, and one row at least. Of several
+    threads each batch is one's share of what is left, between half of `most` rows and all of it (less where there is
+    not so much for each): the last ones are smaller, so that threads end together."""
+    most = most or max(len(lengths), 1)
     batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > batch_tokens:
+    size, few = 0, min((most + 1) // 2, -(-len(lengths) // threads))
+    for number, place in enumerate(sorted(range(len(lengths)), key=lambda place: -lengths[place])):
+        if batch and (len(batch) == size or lengths[batch[0]] * (len(batch) + 1) > batch_tokens):
             yield batch
             batch = []
+        if not batch:
+            left = len(lengths) - number
+            size = left if 2 * left < 3 * few else min(most, max(-(-left // threads), few))
         batch.append(place)
     if batch:
         yield batch
@@ -149,39 +183,41 @@ def device_of(model: Model) -> torch.device:
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
-def _decode_batch(
-    model: Model, sources: list[Source], prefixes: list[Sequence[int]], config: SearchConfig
-) -> list[list[Hypothesis]]:
-    """One batch, whose prefixes are of one length."""
-    source, mask = pad_sources(sources, device_of(model))
-    first = torch.tensor([[BOS, *prefix] for prefix in prefixes], device=source.device)  # (B, P)
-    limits = torch.tensor(
-        [generation_limit(model, row, first.shape[1], config) for row in sources], device=source.device
-    )
-    with evaluating(model):
-        memory = model.encode(source, mask)
-        if config.sample:
-            seeds = [sentence_seed(config.seed, row, prefix) for row, prefix in zip(sources, prefixes, strict=True)]
-            return sample(model, memory, first, limits, seeds, config)
-        if config.beams == 1:
-            return greedy_search(model, memory, first, limits, config.length_penalty)
-        return beam_search(model, memory, first, limits, config)
-
-
-def _decode_listed(
+def _work(
     model: Model,
     sources: list[Source],
     prefixes: list[Sequence[int]],
     config: SearchConfig,
     lexicon: Lexicon | None,
 ) -> list[list[Hypothesis]]:
-    """The same, with the tokens that the lexicon gives for these sources alone."""
-    assert lexicon is not None, "a short list needs a lexicon"
-    texts = [source for source in sources if not isinstance(source, Picture)]
-    ids = lexicon.candidates(texts, [token for prefix in prefixes for token in prefix])
-    listed = ShortListed(model, torch.from_numpy(ids).to(device_of(model)))
-    begun = [np.searchsorted(ids, np.asarray(prefix, dtype=np.int64)).tolist() for prefix in prefixes]
-    return listed.in_full(_decode_batch(listed, sources, begun, config))
+    """One batch, whose prefixes are of one length, with the tokens that the lexicon gives for it alone where a short
+    list is asked for."""
+    with torch.inference_mode():  # of this thread
+        if not config.short_list:
+            return _searched(model, sources, prefixes, config)
+        assert lexicon is not None, "a short list needs a lexicon"
+        texts = [source for source in sources if not isinstance(source, Picture)]
+        ids = lexicon.candidates(texts, [token for prefix in prefixes for token in prefix])
+        listed = ShortListed(model, torch.from_numpy(ids).to(device_of(model)))
+        begun = [np.searchsorted(ids, np.asarray(prefix, dtype=np.int64)).tolist() for prefix in prefixes]
+        return listed.in_full(_searched(listed, sources, begun, config))
+
+
+def _searched(
+    model: Model, sources: list[Source], prefixes: list[Sequence[int]], config: SearchConfig
+) -> list[list[Hypothesis]]:
+    source, mask = pad_sources(sources, device_of(model))
+    first = torch.tensor([[BOS, *prefix] for prefix in prefixes], device=source.device)  # (B, P)
+    limits = torch.tensor(
+        [generation_limit(model, row, first.shape[1], config) for row in sources], device=source.device
+    )
+    memory = model.encode(source, mask)
+    if config.sample:
+        seeds = [sentence_seed(config.seed, row, prefix) for row, prefix in zip(sources, prefixes, strict=True)]
+        return sample(model, memory, first, limits, seeds, config)
+    if config.beams == 1:
+        return greedy_search(model, memory, first, limits, config.length_penalty)
+    return beam_search(model, memory, first, limits, config)
 
 
 def generation_limit(model: Model, source: Source, first: int, config: SearchConfig) -> int:

@@ -24,7 +24,9 @@ def greedy_search(
     """
 
     def most_probable(log_probs: Tensor, rows: Tensor, step: int) -> Tensor:
-        return log_probs.argmax(-1)
+        if log_probs.device.type != "cpu":
+            return log_probs.argmax(-1)
+        return torch.from_numpy(log_probs.numpy().argmax(-1))  # a tenth of torch's time (LOG.md)
 
     return [[single] for single in grow(model, memory, first, limits, length_penalty, most_probable)]
 

@@ -6,40 +6,13 @@ through is that of the whole model, several times over, so its threads share tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
-Found = TypeVar("Found")
-
-
-class Hands:
-    """So many threads, each with a share of what one process has to do while the others wait, and `threads` of torch's
-    own under it."""
-
-    def __init__(self, count: int, threads: int = 1) -> None:
-        self.count = count
-        self._pool = ThreadPoolExecutor(count, initializer=_prepare, initargs=(threads,)) if count > 1 else None
-
-    def do(self, works: Iterable[Callable[[], Found]]) -> list[Found]:
-        """What each work gives, in the order of works."""
-        if self._pool is None:
-            return [work() for work in works]
-        return list(self._pool.map(lambda work: work(), works))
-
-    def shares(self, tensors: Sequence[Tensor]) -> list[list[int]]:
-        """The places of all tensors, shared out so that everybody has about as many numbers; nobody has none."""
-        shares: list[list[int]] = [[] for _ in range(min(self.count, len(tensors)))]
-        loads = [0] * len(shares)
-        for place in sorted(range(len(tensors)), key=lambda place: -tensors[place].numel()):
-            lightest = loads.index(min(loads))
-            shares[lightest].append(place)
-            loads[lightest] += tensors[place].numel()
-        return [share for share in shares if share]
+from regard.runtime import Hands
 
 
 def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor | None], hands: Hands) -> None:
@@ -72,13 +45,7 @@ def clip_gradients(parameters: Iterable[nn.Parameter], limit: float, hands: Hand
     return float(norm)
 
 
-def _prepare(threads: int) -> None:
-    """Both are modes of each thread."""
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(True)
-
-
-@torch.no_grad()  # so is this
+@torch.no_grad()  # a mode of each thread
 def _add(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
     for own, other in pairs:
         own += other

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from regard.config import TrainingConfig
 from regard.models.seq2seq import Model
-from regard.training.gradients import Hands
+from regard.runtime import Hands
 from regard.training.parts import at_once, threads_each, trained
 
 MOMENTUM = 0.95

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from regard.config import TrainingConfig
 from regard.data.batches import Batch, Pairs, make_batch, plan
 from regard.models.seq2seq import Model
-from regard.runtime import seed_step
-from regard.training.gradients import Hands, add_gradients
+from regard.runtime import Hands, seed_step
+from regard.training.gradients import add_gradients
 from regard.training.loss import Loss, output_loss
 
 

@@ -192,25 +192,6 @@ def test_who_leaves_early_leaves_the_engine_whole(tmp_path: Path) -> None:
     assert in_order(engine, SOURCES, search) == before
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("rows", [0, 1, 7, 30, 31, 200])
-def test_falling_batches(rows: int, threads: int) -> None:
-    from regard.decoding.ctranslate import falling_batches
-
-    lengths = torch.randint(1, 9, (rows,), generator=torch.Generator().manual_seed(rows)).tolist()
-    batches = list(falling_batches(lengths, threads, 20, 10**6))
-    assert sorted(place for batch in batches for place in batch) == list(range(rows))
-    by_length = [lengths[place] for batch in batches for place in batch]
-    assert by_length == sorted(by_length, reverse=True)
-    assert all(min(10, rows / threads) <= len(batch) <= 20 for batch in batches[:-1])
-    assert threads == 1 or rows < 2 or len(batches) > 1, "a small input is shared, too"
-    assert threads == 1 or rows < 30 or len(batches[-1]) < 16
-    narrow = list(falling_batches(lengths, threads, 20, 12))
-    assert sorted(place for batch in narrow for place in batch) == list(range(rows))
-    assert all(len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= 12 for batch in narrow)
-    assert all(len(batch) == 1 for batch in falling_batches(lengths, threads, 1, 12))
-
-
 def test_a_short_list_is_torchs(tmp_path: Path) -> None:
     from regard.decoding.ctranslate import FastDecoder
 

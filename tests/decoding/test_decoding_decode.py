@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 from hypothesis import given
@@ -11,6 +13,7 @@ from regard.config import SearchConfig
 from regard.decoding import TooLong, classify, decode
 from regard.decoding.decode import pad_sources, plan_batches
 from regard.models.seq2seq import Memory, Model, State, masked_mean
+from regard.nn.taps import watching
 
 BEAM = {"beams": 3, "n_best": 2}
 
@@ -37,6 +40,88 @@ def test_batches_hold_every_row_once_within_the_budget(lengths, budget):
     assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
     for batch in batches:
         assert batch and (len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= budget)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("rows", [0, 1, 7, 30, 31, 200])
+def test_batches_of_several_threads_fall_in_size(rows, threads):
+    lengths = torch.randint(1, 9, (rows,), generator=torch.Generator().manual_seed(rows)).tolist()
+    batches = list(plan_batches(lengths, 10**6, threads, 20))
+    assert sorted(place for batch in batches for place in batch) == list(range(rows))
+    by_length = [lengths[place] for batch in batches for place in batch]
+    assert by_length == sorted(by_length, reverse=True)
+    assert all(min(10, rows / threads) <= len(batch) <= 20 for batch in batches[:-1])
+    assert threads == 1 or rows < 2 or len(batches) > 1, "a small input is shared, too"
+    assert threads == 1 or rows < 30 or len(batches[-1]) < 16
+    narrow = list(plan_batches(lengths, 12, threads, 20))
+    assert sorted(place for batch in narrow for place in batch) == list(range(rows))
+    assert all(len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= 12 for batch in narrow)
+    assert all(len(batch) == 1 for batch in plan_batches(lengths, 12, threads, 1))
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def meeting(model):
+    """The model, whose first two encodings wait for one another; and who encoded, in which modes."""
+    seen, encode, meet = [], model.encode, threading.Barrier(2)
+
+    def noted(source, mask):
+        seen.append((threading.current_thread(), torch.get_num_threads(), torch.is_inference_mode_enabled()))
+        if len(seen) <= 2:
+            meet.wait(timeout=20)
+        return encode(source, mask)
+
+    model.encode = noted
+    return model, seen
+
+
+@pytest.mark.parametrize("search", [{"beams": 1}, BEAM, {"sample": True, "n_best": 2}])
+def test_two_threads_search_a_batch_each(toy, two_threads, search):
+    sources = [[3 + (i * j) % 8 for j in range((i * 5) % 13)] for i in range(30)]
+    alone = [decode(toy(11, eos_bonus=1.0), [source], SearchConfig(**search))[0] for source in sources]
+    model, seen = meeting(toy(11, eos_bonus=1.0).train())
+    counts = []
+    assert decode(model, sources, SearchConfig(batch_tokens=64, **search), progress=counts.append) == alone
+    assert sum(counts) == len(sources) and len(counts) > 2
+    assert len({thread for thread, _, _ in seen}) == 2
+    assert all(modes == [1, True] for _, *modes in seen), "a thread of torch's each, and no gradients"
+    assert model.training and not any(model.modes) and torch.get_num_threads() == 2
+    later = []
+    thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    assert later == [2], "what begins afterwards has torch's threads"
+
+
+def test_one_batch_one_thread_and_whoever_is_watched_need_no_other_thread(toy, two_threads):
+    sources, here = [[3, 4, 5]] * 20, threading.current_thread()
+    model = toy(11, eos_bonus=1.0)
+    _, seen = meeting(model)
+    seen.extend([None, None])  # nobody waits
+    decode(model, sources, SearchConfig(beams=1, batch_tokens=20 * 4))
+    with watching(model):
+        decode(model, sources, SearchConfig(batch_tokens=8))
+    torch.set_num_threads(1)
+    decode(model, sources, SearchConfig(batch_tokens=8))
+    assert {thread for thread, _, _ in seen[2:]} == {here} and len(seen) > 10
+
+
+def test_an_error_of_one_thread_ends_the_search(toy, two_threads):
+    model = toy(11)
+
+    def broken(source, mask):
+        raise RuntimeError("out of order")
+
+    model.encode = broken
+    with pytest.raises(RuntimeError, match="out of order"):
+        decode(model.train(), [[3, 4]] * 20, SearchConfig(batch_tokens=8))
+    assert model.training and torch.get_num_threads() == 2
 
 
 def test_sources_get_eos_and_a_mask():
