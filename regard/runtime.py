@@ -55,12 +55,26 @@ def seed_step(seed: int, step: int, rank: int = 0) -> None:
     torch.manual_seed(int.from_bytes(digest, "little") >> 1)
 
 
+class UnwantedError(Exception):
+    """Nobody waits any more for what this thread works on."""
+
+
+_hand = threading.local()
+
+
+def still_wanted() -> None:
+    """To be called now and then by long work: ends it where it is a hand's and whoever asked has gone."""
+    if (gone := getattr(_hand, "gone", None)) is not None and gone.is_set():
+        raise UnwantedError
+
+
 class Hands:
     """So many threads, each with a share of what one process has to do, and `threads` of torch's own under it."""
 
     def __init__(self, count: int, threads: int = 1) -> None:
         self.count = count
-        self._pool = ThreadPoolExecutor(count, initializer=_prepare, initargs=(threads,)) if count > 1 else None
+        self._gone = threading.Event()
+        self._pool = ThreadPoolExecutor(count, "hand", _prepare, (threads, self._gone)) if count > 1 else None
         self._all_threads = torch.get_num_threads()
 
     def __enter__(self) -> Self:
@@ -69,17 +83,21 @@ class Hands:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """What is under way is done; what is not begun never will be."""
-        if self._pool is not None:
+        """What is not begun never will be; what is under way ends where it asks whether it is still wanted."""
+        if self._pool is None:
+            return
+        self._gone.set()
+        try:
             self._pool.shutdown(cancel_futures=True)
-            torch.set_num_threads(self._all_threads)  # for threads that are yet to begin
+        finally:
+            torch.set_num_threads(self._all_threads)  # torch gives the number set last to threads yet to begin
 
     def do(self, works: Iterable[Callable[[], Found]]) -> list[Found]:
         """What each work gives, in the order of works."""
         return list(self.each(works))
 
     def each(self, works: Iterable[Callable[[], Found]]) -> Iterator[Found]:
-        """The same one by one, as soon as it is there."""
+        """The same one by one, while later ones are under way."""
         if self._pool is None:
             return (work() for work in works)
         return self._pool.map(lambda work: work(), works)
@@ -95,8 +113,9 @@ class Hands:
         return [share for share in shares if share]
 
 
-def _prepare(threads: int) -> None:
-    """Both are modes of each thread."""
+def _prepare(threads: int, gone: threading.Event) -> None:
+    """What each thread has for itself."""
+    _hand.gone = gone
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
 

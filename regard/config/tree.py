@@ -228,7 +228,7 @@ class SearchConfig(Section):
     short_list: bool = False
     """write only tokens that are likely for the sources of a batch by the training pairs, or frequent: faster"""
     batch_tokens: Positive = 4096
-    """padded source tokens decoded together, beams included"""
+    """padded source tokens decoded together, beams included; two threads have as many each"""
 
 
 class RunConfig(Section):

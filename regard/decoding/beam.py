@@ -24,6 +24,7 @@ from regard.config import SearchConfig
 from regard.data.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis, next_log_probs
 from regard.models.seq2seq import Memory, Model, Record
+from regard.runtime import still_wanted
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ def beam_steps(
     logits, state = model.step(first, memory, model.start(memory))
     memory = memory.begun()
     while True:
+        still_wanted()
         beams, parent = _advance(beams, next_log_probs(logits), config, found)
         yield beams
         staying = (~_done(beams, config)).nonzero().squeeze(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +26,6 @@ from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 from regard.runtime import Hands
 
-AT_ONCE, ROWS = 2, 256  # batches that are searched at once, and the most hypotheses of each (LOG.md)
 Source = Sequence[int] | Picture  # ids without EOS, or a picture
 Progress = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
@@ -87,15 +87,14 @@ def decode(
         too_long(model, source, prefix) for source, prefix in zip(sources, prefixes, strict=True)
     ]
     rows = [row for row, problem in enumerate(results) if problem is None]
-    sizes = {row: (len(prefixes[row]), max(len(sources[row]), len(prefixes[row])) + 1) for row in rows}
-    threads = torch.get_num_threads()
-    count = _hands(model, sum(size for _, size in sizes.values()), threads, config)
-    batches = _batches(sizes, count, config)
+    at_once = _at_once(model)
+    batches = _batches({row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}, at_once, config)
     works = (
         partial(_work, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
         for batch in batches
     )
-    with evaluating(model), Hands(count, threads // count) as hands:
+    count = at_once if len(batches) > 1 else 1
+    with evaluating(model), Hands(count, torch.get_num_threads() // count) as hands:
         for batch, hypotheses in zip(batches, hands.each(works), strict=True):
             for row, found in zip(batch, hypotheses, strict=True):
                 results[row] = found
@@ -104,26 +103,30 @@ def decode(
     return [result for result in results if result is not None]
 
 
-def _hands(model: Model, tokens: int, threads: int, config: SearchConfig) -> int:
-    """How many batches are searched at once: operations as small as these lose more at the barriers of two threads than
-    they win, so each batch has its own, where there is more than one batch and nobody watches."""
-    alone = threads == 1 or tokens * _beams(config) <= config.batch_tokens
-    return 1 if alone or watched() or device_of(model).type != "cpu" else AT_ONCE
+def _at_once(model: Model) -> int:
+    """How many batches may be searched at once: operations as small as these lose more at the barriers of two threads
+    than they win, so half of the threads have a batch each; where they can be halved, and nobody watches."""
+    whole = torch.get_num_threads() % 2 or watched() or device_of(model).type != "cpu"
+    return 1 if whole else 2
 
 
-def _beams(config: SearchConfig) -> int:
-    return config.n_best if config.sample else config.beams
-
-
-def _batches(sizes: Mapping[int, tuple[int, int]], threads: int, config: SearchConfig) -> list[list[int]]:
-    """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: of each row, the
-    length of its prefix and of its longer side."""
-    beams, batches = _beams(config), []
-    most = None if threads == 1 else max(ROWS // beams, 1)
-    for length in sorted({prefix for prefix, _ in sizes.values()}, reverse=True):
-        group = [row for row, (prefix, _) in sizes.items() if prefix == length]
-        planned = plan_batches([sizes[row][1] for row in group], config.batch_tokens // beams, threads, most)
-        batches += [[group[place] for place in places] for places in planned]
+def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchConfig) -> list[list[int]]:
+    """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: tokens of each
+    row's source and prefix, with their marks. What fits in one batch is not parted, and what a short list lets a
+    sentence have does not depend on the threads."""
+    budget = config.batch_tokens // (config.n_best if config.sample else config.beams)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for row, (_, prefix) in sizes.items():
+        groups[prefix].append(row)
+    parted = at_once if len(groups) == 1 and not config.short_list else 1  # several groups are shared out as they are
+    batches = []
+    for prefix in sorted(groups, reverse=True):
+        lengths = [max(sizes[row]) for row in groups[prefix]]
+        planned = list(plan_batches(lengths, budget))
+        if parted > 1 and len(planned) > 1:
+            usual = max(budget * len(lengths) // sum(lengths), 1)
+            planned = list(plan_batches(lengths, budget, parted, usual))
+        batches += [[groups[prefix][place] for place in places] for places in planned]
     return batches
 
 
@@ -149,9 +152,9 @@ def classify(
 def plan_batches(
     lengths: Sequence[int], batch_tokens: int, threads: int = 1, most: int | None = None
 ) -> Iterator[list[int]]:
-    """Places of rows of like length, longest first: rows × longest ≤ batch_tokens, and one row at least. Of several
-    threads each batch is one's share of what is left, between half of `most` rows and all of it (less where there is
-    not so much for each): the last ones are smaller, so that threads end together."""
+    """Places of rows of like length, longest first: rows × longest ≤ batch_tokens, and one row at least. For several
+    threads a batch is one's share of what is left, but no more than `most` rows, and half of that at least where the
+    budget and the input allow: the last ones are smaller, so that threads end together."""
     most = most or max(len(lengths), 1)
     batch: list[int] = []
     size, few = 0, min((most + 1) // 2, -(-len(lengths) // threads))

@@ -59,14 +59,6 @@ def test_batches_of_several_threads_fall_in_size(rows, threads):
     assert all(len(batch) == 1 for batch in plan_batches(lengths, 12, threads, 1))
 
 
-@pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 def meeting(model):
     """The model, whose first two encodings wait for one another; and who encoded, in which modes."""
     seen, encode, meet = [], model.encode, threading.Barrier(2)
@@ -112,16 +104,45 @@ def test_one_batch_one_thread_and_whoever_is_watched_need_no_other_thread(toy, t
     assert {thread for thread, _, _ in seen[2:]} == {here} and len(seen) > 10
 
 
-def test_an_error_of_one_thread_ends_the_search(toy, two_threads):
-    model = toy(11)
+def test_one_long_row_has_all_threads(toy, two_threads):
+    model, seen = meeting(toy(11, eos_bonus=1.0))
+    seen.extend([None, None])
+    decode(model, [[3] * 30], SearchConfig(beams=1, batch_tokens=8))
+    assert [threads for _, threads, _ in seen[2:]] == [2]
 
-    def broken(source, mask):
-        raise RuntimeError("out of order")
 
-    model.encode = broken
-    with pytest.raises(RuntimeError, match="out of order"):
-        decode(model.train(), [[3, 4]] * 20, SearchConfig(batch_tokens=8))
+@pytest.mark.parametrize(
+    ("prefixes", "sizes"),
+    [([[]] * 12, [3, 3, 3, 2, 1]), ([[7]] * 4 + [[7, 8]] * 8, [3, 3, 2, 3, 1])],  # one length; two, as they are
+)
+def test_batches_of_one_length_fall_in_size(toy, two_threads, prefixes, sizes):
+    together = []
+    decode(toy(11), [[3, 4, 5]] * 12, SearchConfig(beams=1, batch_tokens=12), prefixes, together.append)
+    assert together == sizes
+
+
+@pytest.mark.parametrize("search", [{"beams": 1}, BEAM])
+@pytest.mark.parametrize("who", ["encode", "progress"])
+def test_whatever_goes_wrong_ends_what_other_threads_do(toy, two_threads, search, who):
+    model, seen = meeting(toy(11, eos_bonus=-50.0))  # writes on and on
+    encode = model.encode
+
+    def encoded(source, mask):
+        memory = encode(source, mask)
+        if who == "encode" and source.shape[1] == 4:  # the first batch, whose result is waited for
+            raise KeyboardInterrupt
+        return memory
+
+    def interrupted(count):
+        raise KeyboardInterrupt
+
+    model.encode = encoded
+    endless = {"max_tokens": 10**5} if who == "encode" else {"max_tokens": 30}
+    config = SearchConfig(batch_tokens=8 * search["beams"], **endless, **search)
+    with pytest.raises(KeyboardInterrupt):
+        decode(model.train(), [[3, 4, 5], *[[3, 4]] * 20], config, progress=interrupted)
     assert model.training and torch.get_num_threads() == 2
+    assert len(seen) < 6 and len(model.rows) < 10**5
 
 
 def test_sources_get_eos_and_a_mask():

@@ -32,11 +32,12 @@ def alone(model, source, target):
 
 
 @pytest.mark.parametrize("preset", WRITERS)
-def test_every_search_reports_the_log_probabilities_of_teacher_forcing(preset):
+@pytest.mark.parametrize("batch_tokens", [1, 4096])  # a batch a row, two at once; or all in one
+def test_every_search_reports_the_log_probabilities_of_teacher_forcing(two_threads, preset, batch_tokens):
     model = small(preset)
     prefixes = [[], [7, 8], [3], [], [9, 9]]
     for search in ({"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2, "temperature": 0.7}):
-        results = decode(model, SOURCES, SearchConfig(max_tokens=9, **search), prefixes)
+        results = decode(model, SOURCES, SearchConfig(max_tokens=9, batch_tokens=batch_tokens, **search), prefixes)
         for source, prefix, found in zip(SOURCES, prefixes, results, strict=True):
             for one in found:
                 whole = [*prefix, *one.tokens, *([2] if one.finished else [])]

@@ -34,7 +34,7 @@ def lexicon_of(count: int) -> Lexicon:
 @pytest.mark.parametrize("preset", ["lstm-additive", "transformer", "convolution", "transformer-language"])
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 2}])
 @pytest.mark.parametrize("prefixes", [None, PREFIXES], ids=["free", "begun"])
-def test_others_are_as_if_they_were_impossible(preset: str, search, prefixes) -> None:
+def test_others_are_as_if_they_were_impossible(two_threads, preset: str, search, prefixes) -> None:
     model, lexicon = model_of(preset), lexicon_of(2)
     plain = SearchConfig(**search, batch_tokens=1, max_tokens=8)  # a list of its own for every sentence
     listed = plain.model_copy(update={"short_list": True})
@@ -59,3 +59,11 @@ def test_a_list_of_everything_changes_nothing() -> None:
     search = SearchConfig(beams=3)
     found = decode(model, SOURCES, search.model_copy(update={"short_list": True}), lexicon=everything)
     assert found == decode(model, SOURCES, search)
+
+
+def test_what_a_list_holds_does_not_depend_on_the_threads(two_threads) -> None:
+    model, search, batches = model_of("lstm-additive"), SearchConfig(beams=1, short_list=True, batch_tokens=16), {}
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        decode(model, SOURCES, search, progress=batches.setdefault(threads, []).append, lexicon=lexicon_of(2))
+    assert batches[1] == batches[2] and len(batches[1]) > 2
