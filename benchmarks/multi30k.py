@@ -163,7 +163,7 @@ def _expect(out: Path, settings: dict[str, Any]) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="which, not how many")
     parser.add_argument("--model", default="", help="only recipes with this in their name")
     parser.add_argument("--raw", action="store_true", help="text as people write it instead of lowercased tokens")
     parser.add_argument("--out", default="runs/multi30k")
