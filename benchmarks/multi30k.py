@@ -35,6 +35,7 @@ TRAINING = {
     "metric": "bleu",
     "patience": 99,
     "average": 5,
+    "tables": "random",
     "threads": 1,
     "processes": 2,
 }

@@ -16,6 +16,7 @@ DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 Score = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
 PICTURE_ENCODERS = ("grid", "patches")
+TEXT_ENCODERS = ("rnn", "convolution", "transformer")
 CELL = 8  # pixels of the side of a cell: what one position of a picture's memory stands for
 
 
@@ -155,6 +156,11 @@ class ModelConfig(Section):
         """A recurrent decoder looks back at an encoder."""
         return self.decoder == "rnn" and self.encoder != "none" and self.context == "attention"
 
+    @property
+    def translates(self) -> bool:
+        """An encoder reads text and a decoder writes it."""
+        return self.encoder in TEXT_ENCODERS and self.decoder != "none"
+
 
 class TrainingConfig(Section):
     """One run over token-budget batches."""
@@ -183,6 +189,8 @@ class TrainingConfig(Section):
     """share of the pieces of bpe taken apart into those they were merged of, anew in each batch, which grows by it"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
+    tables: Literal["random", "company"] | None = None
+    """where vectors of tokens begin: at random, or near tokens of the same pairs (for a Transformer and sentences)"""
     weight_decay: Annotated[float, Field(ge=0)] | None = None
     """matrices, tables and kernels shrink by rate times this at each step (for sentences, by the steps of a pass)"""
     evaluate_every: Positive | None = None

@@ -9,6 +9,7 @@ from regard.config import RunConfig
 from regard.config.check import check
 from regard.config.tree import PICTURE_ENCODERS
 from regard.data.batches import Pairs, Ragged, encode_pairs
+from regard.data.company import keep_company
 from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.lexicon import Lexicon, learn_lexicon
 from regard.data.pictures import Pictures
@@ -18,6 +19,7 @@ from regard.errors import UserError
 from regard.experiment.defaults import complete
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
+from regard.models.tables import acquaint, token_tables
 
 LARGE = 1000  # entries of a vocabulary, from which on a short list of them pays
 
@@ -62,8 +64,13 @@ def begin(config: RunConfig) -> Material:
     return gather(config, corpus, _train_tokenizers(config, corpus))
 
 
-def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels]) -> Material:
-    """The same from complete settings and trained tokenizers."""
+def gather(
+    config: RunConfig,
+    corpus: Corpus,
+    tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels],
+    begun: bool = False,
+) -> Material:
+    """The same from complete settings and trained tokenizers. `begun`: other weights will take the place of these."""
     source, target = tokenizers
     model = build_model(config.model, source.size, target.size, source is target, config.training.seed)
     skipped = Counter(one.why for one in corpus.skipped)
@@ -84,7 +91,18 @@ def gather(config: RunConfig, corpus: Corpus, tokenizers: tuple[Tokenizer | Pict
             f"training.processes = {config.training.processes}, but there are {len(train)} training pairs; "
             "set as many or fewer"
         )
-    return Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
+    material = Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
+    if config.training.tables == "company" and not begun:
+        _acquaint(material)
+    return material
+
+
+def _acquaint(material: Material) -> None:
+    source, target = material.train.source, material.train.target
+    assert isinstance(source, Ragged), "pictures keep no company"
+    sizes, shared = (material.source.size, material.target.size), material.source is material.target
+    width = max(table.shape[1] for _, table in token_tables(material.model))
+    acquaint(material.model, keep_company(source, target, sizes, shared, width, material.config.training.seed))
 
 
 def task_of(config: RunConfig, corpus: Corpus) -> Task:

@@ -182,7 +182,7 @@ def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     source, target = read_tokenizers(out, config)
     if isinstance(source, Pictures) and corpus.images is not None:
         source = source.in_folder(corpus.images)
-    return gather(config, corpus, (source, target)), facts
+    return gather(config, corpus, (source, target), begun=(out / STATE).is_file()), facts
 
 
 def _go_on(material: Material, state: State, out: Path) -> None:

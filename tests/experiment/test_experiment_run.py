@@ -22,7 +22,7 @@ from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
 from regard.experiment import RunResult, complete, run_experiment
 from regard.experiment.look import development_look
-from regard.experiment.material import Material
+from regard.experiment.material import Material, begin
 from regard.training.loop import Look
 from regard.training.report import ProgressLine, Report, read_metrics
 
@@ -226,6 +226,32 @@ def test_pieces_taken_apart_are_the_same_after_resuming(
     assert_same_run(tmp_path / "0.5", tmp_path / "stopped")
 
 
+def test_tables_begin_by_company_and_a_run_goes_on_from_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def settings(tables: str) -> RunConfig:
+        return tiny(training={"tables": tables})
+
+    tables = {}
+    for kind in ("random", "company"):
+        tables[kind] = begin(settings(kind)).model.output_layer.weight
+        go(tmp_path / kind, settings(kind))
+    assert not torch.allclose(tables["random"], tables["company"])
+    assert torch.equal(tables["company"], begin(settings("company")).model.output_layer.weight)
+    at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
+    assert go(tmp_path / "stopped", settings("company")).step == 7
+
+    def crash(*_: object) -> None:
+        raise RuntimeError("the power fails before the first step")
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+        patch.setattr("regard.experiment.run._save", crash)
+        go(tmp_path / "crashed", settings("company"))
+    for name in ("stopped", "crashed"):
+        go(tmp_path / name, resume=True)
+        assert_same_run(tmp_path / "company", tmp_path / name)
+
+
 def test_a_run_older_than_a_setting_goes_on_as_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = {"preset": "transformer", "heads": 2, "depth": 1, "ffn_dropout": 0.2}  # 0.2: as dropout
     training = {"optimizer": "muon", "muon_size": 0.3, "processes": 1, "weight_decay": 0.0}
@@ -234,15 +260,16 @@ def test_a_run_older_than_a_setting_goes_on_as_it_began(tmp_path: Path, monkeypa
     at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
     assert go(tmp_path / "old", began).step == 7
     recipe = tmp_path / "old" / "recipe.toml"
-    newer = ("ffn_dropout", "muon_size", "weight_decay", "query")
+    newer = ("ffn_dropout", "muon_size", "weight_decay", "query", "tables")
     lines = [line for line in recipe.read_text().splitlines() if not line.startswith(newer)]
     recipe.write_text("\n".join(lines) + "\n")
     for section, key, value, was in (
         ("training", "muon_size", 0.1, 0.3),
         ("training", "weight_decay", 0.3, 0.0),
+        ("training", "tables", "company", "random"),
         ("model", "ffn_dropout", 0.0, 0.2),
     ):
-        with pytest.raises(UserError, match=rf"{key} = {value}, but the run began with {was}"):
+        with pytest.raises(UserError, match=rf"{key} = {value!r}, but the run began with {was!r}"):
             go(tmp_path / "old", settle({section: {key: value}}), resume=True)
     go(tmp_path / "old", settle({"training": {"muon_size": 0.3}, "model": {"ffn_dropout": 0.2}}), resume=True)
     assert_same_run(tmp_path / "whole", tmp_path / "old")
