@@ -17,7 +17,7 @@ def check(config: RunConfig) -> None:
     if config.training.tables == "company" and not config.model.translates:
         raise UserError(
             f"training.tables = 'company' is of tokens that an encoder reads and a decoder writes, and this model has "
-            f"encoder = {config.model.encoder!r} and decoder = {config.model.decoder!r}; leave it out"
+            f"model.encoder = {config.model.encoder!r} and model.decoder = {config.model.decoder!r}; leave it out"
         )
     search = config.search
     if search.sample and search.short_list:

@@ -16,7 +16,6 @@ DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 Score = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
 PICTURE_ENCODERS = ("grid", "patches")
-TEXT_ENCODERS = ("rnn", "convolution", "transformer")
 CELL = 8  # pixels of the side of a cell: what one position of a picture's memory stands for
 
 
@@ -159,7 +158,12 @@ class ModelConfig(Section):
     @property
     def translates(self) -> bool:
         """An encoder reads text and a decoder writes it."""
-        return self.encoder in TEXT_ENCODERS and self.decoder != "none"
+        return self.encoder not in ("none", *PICTURE_ENCODERS) and self.decoder != "none"
+
+    @property
+    def transforms(self) -> bool:
+        """It is a Transformer from end to end."""
+        return self.encoder == self.decoder == "transformer"
 
 
 class TrainingConfig(Section):

@@ -32,6 +32,11 @@ class Batch:
     rows: tuple[int, ...]  # of the Pairs
 
 
+def stretches(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """start, start + 1, … of each start, as many as its count says, one stretch behind another."""
+    return np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+
+
 @dataclass(frozen=True)
 class Ragged:
     """Rows of ids of different lengths in one array: row i is ids[starts[i] : starts[i + 1]]."""
@@ -49,6 +54,10 @@ class Ragged:
     def source(self, i: int) -> list[int]:
         """A row without EOS, as search takes it."""
         return self.row(i)[:-1].tolist()
+
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Where the ids of these rows stand, row by row."""
+        return stretches(self.starts[rows], self.lengths[rows])
 
     def padded(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(B, L) ids with PAD behind each row, and the mask of what is real."""

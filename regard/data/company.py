@@ -1,12 +1,13 @@
 """Where tokens begin: near those whose company they keep in the training pairs (Firth 1957; Levy & Goldberg 2014).
 
-Of two tokens i, j that stand together in n_ij of N pairs, on whichever side, and alone in n_i and n_j:
+Of two tokens i, j that stand together in n_ij of N pairs, on whichever side, and each in n_i and n_j of them:
 
     m_ij = max(0, log(n_ij N / (n_i n_j))) · n_ij / (n_ij + 1)    mutual information, less of it where it is seldom seen
     M ≈ U Λ Uᵀ                                                    its largest eigenvalues
     vector of i = row i of U √Λ, made one long
 
-A word and its translation stand in the same pairs, so their vectors begin side by side.
+The factor is that of Pantel & Lin (2002); what stands together once tells nothing. A few rounds of subspace iteration
+come close to U. A word and its translation stand in the same pairs, so their vectors begin side by side.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.data.batches import Ragged
+from regard.data.batches import Ragged, stretches
 
-CELLS = 24_000_000  # couples of tokens that are counted, about, in rows from all of the corpus
+CELLS = 20_000_000  # couples of tokens that are counted at the most, in rows from all of the corpus
 SPARE = 32  # dimensions beyond those that are asked for: the last ones come out better
 ROUNDS = 5  # of subspace iteration
 
@@ -39,12 +40,12 @@ class Company:
         return self._turned(width)[: self.source_size]
 
     def target(self, width: int) -> Tensor:
+        """(T, D): the same."""
         return self._turned(width)[0 if self.shared else self.source_size :]
 
     def _turned(self, width: int) -> Tensor:
-        """Each dimension has a share of every eigenvector: none is more important than another."""
-        draw = torch.Generator().manual_seed(self.seed)
-        turn = torch.linalg.qr(torch.randn(width, width, generator=draw))[0]
+        """Each dimension has a share of every eigenvector: dropout and Adam take dimensions one by one."""
+        turn = torch.linalg.qr(_drawn(width, width, self.seed))[0]
         some = self.vectors[:, -width:]
         return F.normalize(some @ turn[: some.shape[1]], dim=1)
 
@@ -55,8 +56,7 @@ def keep_company(
     """From encoded pairs. sizes: of both vocabularies; `shared`: they are one; width: the most that is asked for."""
     size = sizes[0] if shared else sum(sizes)
     matrix = _information(*_couples(source, target, 0 if shared else sizes[0], size), size)
-    draw = torch.Generator().manual_seed(seed)
-    basis = torch.linalg.qr(torch.randn(size, min(width + SPARE, size), generator=draw))[0]
+    basis = torch.linalg.qr(_drawn(size, min(width + SPARE, size), seed))[0]
     for _ in range(ROUNDS):
         basis = torch.linalg.qr(torch.sparse.mm(matrix, basis))[0]
     values, turn = torch.linalg.eigh(basis.t() @ torch.sparse.mm(matrix, basis))  # the largest last
@@ -65,40 +65,36 @@ def keep_company(
     return Company(vectors * told, sizes[0], shared, seed)
 
 
+def _drawn(rows: int, columns: int, seed: int) -> Tensor:
+    return torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed))
+
+
 def _couples(source: Ragged, target: Ragged, behind: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Couples of tokens i < j as i · size + j with the number of pairs that each stands in, the pairs of each token,
     and all pairs. Ids of targets count from `behind`."""
-    lengths = source.lengths + target.lengths
-    step = max(1, -(-int((lengths**2).sum() // 2) // CELLS))
-    rows = np.arange(len(lengths))[::step]
-    sides = [
-        (side.ids[_places(side, rows)] + first, side.lengths[rows]) for side, first in ((source, 0), (target, behind))
-    ]
-    owners = np.concatenate([np.repeat(np.arange(len(rows)), count) for _, count in sides])
-    each = np.unique(
-        owners * size + np.concatenate([ids for ids, _ in sides])
-    )  # a token once a pair, in ascending order
-    owner, token = each // size, each % size
-    beyond = np.searchsorted(owner, owner, side="right") - np.arange(len(owner)) - 1  # tokens of the pair that follow
-    other = np.arange(beyond.sum()) + np.repeat(np.arange(len(owner)) + 1 - (np.cumsum(beyond) - beyond), beyond)
-    couples, counts = np.unique(np.repeat(token, beyond) * size + token[other], return_counts=True)
-    return couples, counts, np.bincount(token, minlength=size), len(rows)
-
-
-def _places(side: Ragged, rows: np.ndarray) -> np.ndarray:
-    """Where the ids of these rows stand."""
-    counts = side.lengths[rows]
-    return np.arange(counts.sum()) + np.repeat(side.starts[rows] - (np.cumsum(counts) - counts), counts)
+    most = int(((source.lengths + target.lengths) ** 2).sum()) // 2
+    rows = np.arange(len(source.lengths))[:: max(1, -(-most // CELLS))]
+    ids = np.concatenate([source.ids[source.places(rows)], target.ids[target.places(rows)] + behind])
+    owners = np.concatenate([np.repeat(np.arange(len(rows)), side.lengths[rows]) for side in (source, target)])
+    owner, token = np.divmod(np.unique(owners * size + ids), size)  # a token once a pair, in ascending order
+    after = np.arange(len(owner)) + 1
+    beyond = np.searchsorted(owner, owner, side="right") - after  # tokens of the pair that follow
+    kind = np.uint32 if size < 2**16 else np.int64
+    couples = np.repeat((token * size).astype(kind), beyond) + token[stretches(after, beyond)].astype(kind)
+    return *np.unique(couples, return_counts=True), np.bincount(token, minlength=size), len(rows)
 
 
 def _information(couples: np.ndarray, counts: np.ndarray, alone: np.ndarray, pairs: int, size: int) -> Tensor:
-    """M (V, V), sparse. A token is in its own company whenever it stands somewhere."""
-    first, second = couples // size, couples % size
+    """M (V, V), sparse. A token is in its own company wherever it stands."""
+    again = counts > 1
+    first, second = np.divmod(couples[again].astype(np.int64), size)
     own = np.flatnonzero(alone)
-    rows, columns = np.concatenate([first, second, own]), np.concatenate([second, first, own])
-    together = np.concatenate([counts, counts, alone[own]])
-    mutual = np.log(together * pairs / (alone[rows] * alone[columns])) * together / (together + 1)
+    rows, columns = np.concatenate([first, own]), np.concatenate([second, own])
+    together = np.concatenate([counts[again], alone[own]])
+    mutual = (np.log(together * pairs / (alone[rows] * alone[columns])) * together / (together + 1)).astype(np.float32)
     kept = mutual > 0
-    places = torch.from_numpy(np.stack([rows[kept], columns[kept]]))
-    values = torch.from_numpy(mutual[kept].astype(np.float32))
-    return torch.sparse_coo_tensor(places, values, (size, size), check_invariants=False).coalesce()
+    upper = torch.from_numpy(np.stack([rows[kept], columns[kept]]))
+    values = torch.from_numpy(mutual[kept])
+    values[upper[0] == upper[1]] /= 2  # the diagonal is added twice
+    places, both = torch.cat([upper, upper.flip(0)], dim=1), torch.cat([values, values])
+    return torch.sparse_coo_tensor(places, both, (size, size), check_invariants=False).coalesce()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.data.batches import Ragged
+from regard.data.batches import Ragged, stretches
 from regard.data.tokenizer import BOS, EOS, PAD
 
 LIKELY = 64  # target tokens kept for a source token
@@ -59,9 +59,7 @@ def _cells(source: Ragged, target: Ragged, target_size: int) -> tuple[np.ndarray
     rows = np.arange(len(sizes))[:: max(1, -(-int(sizes.sum()) // CELLS))]
     wide, high = source.lengths[rows], target.lengths[rows]
     width = np.repeat(wide, high)  # source tokens beside each target token
-    first = np.repeat(source.starts[rows], high)
-    written = np.arange(high.sum()) + np.repeat(target.starts[rows] - (np.cumsum(high) - high), high)
-    read = np.arange(width.sum()) + np.repeat(first - (np.cumsum(width) - width), width)
+    written, read = target.places(rows), stretches(np.repeat(source.starts[rows], high), width)
     pairs = source.ids[read].astype(np.int64)
     pairs *= target_size
     pairs += np.repeat(target.ids[written], width)

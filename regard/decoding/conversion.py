@@ -42,7 +42,7 @@ def why_not(config: ModelConfig, model: Model) -> str | None:
         import ctranslate2  # noqa: F401
     except ImportError:
         return "ctranslate2 is not installed: pip install 'regard[fast]'"
-    if not (isinstance(model, Seq2Seq) and config.encoder == config.decoder == "transformer"):
+    if not (isinstance(model, Seq2Seq) and config.transforms):
         return "only a Transformer with encoder and decoder runs on ctranslate2; take --engine torch"
     for key, allowed in WANTED.items():
         value = getattr(config, key)

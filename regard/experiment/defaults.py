@@ -71,7 +71,7 @@ def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
     model = given.model_copy(update=chosen)
     if metric not in SENTENCES or model.encoder in ("none", *PICTURE_ENCODERS):
         return model
-    if model.encoder == model.decoder == "transformer" and "positions" not in given.model_fields_set:
+    if model.transforms and "positions" not in given.model_fields_set:
         return _turning(model)
     if model.attentive and "query" not in given.model_fields_set:
         return model.model_copy(update={"query": "state-and-token"})  # learns sentences in fewer passes (LOG.md)
@@ -171,8 +171,7 @@ def _training(
     each = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
     long = min(known * each, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     shared = long and each >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
-    attends = model.encoder == model.decoder == "transformer"
-    acquainted = text and attends and tokenizer.kind != "character"  # letters stand in every pair
+    acquainted = text and model.transforms and tokenizer.kind != "character"  # letters stand in every pair
     choices = {
         "steps": steps,
         "batch_tokens": batch_tokens,

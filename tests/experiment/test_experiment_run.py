@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
 import shutil
 import signal
 from collections.abc import Callable
@@ -224,6 +225,25 @@ def test_pieces_taken_apart_are_the_same_after_resuming(
     assert go(tmp_path / "stopped", settings(0.5)).step == 7
     go(tmp_path / "stopped", resume=True)
     assert_same_run(tmp_path / "0.5", tmp_path / "stopped")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_word_begins_beside_its_translation(tmp_path: Path, shared: bool) -> None:
+    words = [(f"word{letter}", f"mot{letter}") for letter in "abcdefghijklmnop"]
+    draw = random.Random(1)
+    lines = [draw.sample(words, 4) for _ in range(300)]
+    pairs = [" ".join(s for s, _ in line) + "\t" + " ".join(t for _, t in line[::-1]) for line in lines]
+    (tmp_path / "pairs.tsv").write_text("\n".join(pairs) + "\n")
+    tokenizer = {"kind": "word", "size": 400, "shared": shared}
+    model, training = {"preset": "transformer", "width": 32, "heads": 2}, {"tables": "company"}
+    data = {"pairs": str(tmp_path / "pairs.tsv")}
+    found = begin(settle({"data": data, "tokenizer": tokenizer, "model": model, "training": training}))
+    tables = dict(found.model.named_parameters())
+    read = tables["encoder.embedding.weight"]
+    written = read if shared else tables["decoder.embedding.weight"]
+    behind = [(found.source.encode(f"a {s}")[-1], found.target.encode(f"a {t}")[-1]) for s, t in words]  # with a space
+    near = read[[source for source, _ in behind]] @ written[[target for _, target in behind]].t()
+    assert near.argmax(1).tolist() == list(range(len(words)))
 
 
 def test_tables_begin_by_company_and_a_run_goes_on_from_where_it_is(
