@@ -48,6 +48,12 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
     return _corpus_score(CHRF(), "chrF", hypotheses, references, resamples)
 
 
+def nearest(hypotheses: Sequence[str], reference: str) -> int:
+    """Which of them has most of the reference, by chrF; of equals the first."""
+    metric = CHRF()
+    return int(np.argmax([metric.sentence_score(one, [reference]).score for one in hypotheses]))
+
+
 def ter(hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES) -> Score:
     """Translation edit rate: lower is better."""
     return _corpus_score(TER(), "TER", hypotheses, references, resamples)

@@ -1,6 +1,7 @@
 """Sequence-level distillation (Kim & Rush 2016): a student learns from its teacher's outputs, not from the references.
 
-What the teacher writes is plainer and more consistent, so a smaller or shallower student learns it better.
+What the teacher writes is plainer and more consistent, so a smaller or shallower student learns it better. Of all that
+its beams found for a source the student is given what is nearest to the reference (section 3.3: interpolation).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from regard.config import DataConfig
 from regard.data.corpus import Example, load_corpus
 from regard.data.files import write_pairs
 from regard.errors import UserError
+from regard.evaluation.metrics import nearest
 from regard.pipeline.contract import Pipeline, Progress
+from regard.pipeline.result import Result
 
 CHUNK = 1024
 
@@ -19,17 +22,20 @@ CHUNK = 1024
 def distil(teacher: Pipeline, data: DataConfig, folder: Path, progress: Progress | None = None) -> int:
     """A corpus folder whose training targets are the teacher's outputs; dev and test keep their references.
 
-    Returns how many training pairs were left out because the teacher's output is empty, unfinished or impossible.
+    Returns how many training pairs were left out because all of the teacher's outputs are empty or unfinished.
     """
     if teacher.run.task != "translation":
         raise UserError(f"{teacher.run.path} does {teacher.run.task}; only a translator can teach by its outputs")
     corpus = load_corpus(data)
+    search = teacher.search_with(n_best=1 if teacher.search.sample else teacher.search.beams)
     taught: list[Example] = []
     for first in range(0, len(corpus.train), CHUNK):
-        sources = [example.source for example in corpus.train[first : first + CHUNK]]
-        results = teacher.translate_all(sources, teacher.search_with(n_best=1), progress)
-        found = zip(sources, results, strict=True)
-        taught += [Example(source, one.text) for source, one in found if one.text.strip() and one.finished]
+        examples = corpus.train[first : first + CHUNK]
+        results = teacher.translate_all([example.source for example in examples], search, progress)
+        for example, result in zip(examples, results, strict=True):
+            whole = _whole(result)
+            if whole:
+                taught.append(Example(example.source, whole[nearest(whole, example.target)]))
     if not taught:
         raise UserError(f"{teacher.run.path}: not one of {len(corpus.train)} outputs ended; train the teacher longer")
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,3 +46,8 @@ def distil(teacher: Pipeline, data: DataConfig, folder: Path, progress: Progress
     ):  # train last: then it is whole
         write_pairs(folder / f"{split}.jsonl", examples)
     return len(corpus.train) - len(taught)
+
+
+def _whole(result: Result) -> list[str]:
+    """All outputs that came to their end, the most probable first."""
+    return [one.text for one in result.alternatives or (result,) if one.text.strip() and one.finished]

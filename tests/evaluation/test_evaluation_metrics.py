@@ -86,3 +86,9 @@ def test_bad_rows():
     for measure in (metrics.bleu, metrics.exact_match):
         with pytest.raises(UserError, match="nothing to evaluate"):
             measure([], [])
+
+
+def test_the_nearest_to_a_reference() -> None:
+    assert metrics.nearest(["a cat", "the cat saw a dog", "the cat saw the dog"], "the cat saw the dog") == 2
+    assert metrics.nearest(["a cat", "the cat saw a dog"], "the cat saw the dog") == 1
+    assert metrics.nearest(["x", "y"], "the cat") == 0

@@ -8,9 +8,10 @@ import pytest
 
 from regard import load, train
 from regard.cli import main
-from regard.config import DataConfig
+from regard.config import DataConfig, SearchConfig
 from regard.data.corpus import load_corpus
 from regard.pipeline.distillation import distil
+from regard.pipeline.result import Result
 
 DATA = {"corpus": "copy", "lengths": "1-3", "examples": 300, "dev_examples": 20, "test_examples": 20}
 FLAGS = ["--data.corpus", "copy", "--data.lengths", "1-3", "--data.examples", "300", "--data.dev-examples", "20"]
@@ -36,8 +37,34 @@ def test_training_targets_are_the_teachers(teacher: Path, tmp_path: Path) -> Non
     before, after = load_corpus(data), load_corpus(DataConfig(corpus=str(tmp_path / "taught")))
     assert after.dev == before.dev and after.test == before.test and sum(seen) == len(before.train)
     assert len(after.train) == len(before.train) - left_out > 0
-    some = after.train[:20]
-    assert [one.target for one in some] == [one.text for one in model.translate([one.source for one in some])]
+    references = {one.source: one.target for one in before.train}
+    some = after.train[:40]
+    found = [[other.text for other in one.alternatives] for one in model.translate([e.source for e in some], n_best=5)]
+    assert all(one.target in texts for one, texts in zip(some, found, strict=True))
+    for example, texts in zip(some, found, strict=True):  # the teacher is not sure of all of it
+        if references[example.source] in texts:
+            assert example.target == references[example.source]
+    first = [texts[0] for texts in found]
+    assert first != [one.target for one in some]
+
+
+def test_an_output_without_an_end_is_never_taught(teacher: Path, tmp_path: Path) -> None:
+    model = load(teacher, threads=1)
+    results = [
+        Result("b", -1.0, (), -1.0, alternatives=(Result("b", -1.0, (), -1.0), Result("ab", -2.0, (), -2.0, False))),
+        Result("ab", -1.0, (), -1.0, False),
+    ]
+    corpus = load_corpus(DataConfig(**DATA))
+
+    class Scripted(type(model)):
+        def translate_all(self, texts: list[str], search: SearchConfig, progress: object = None) -> list[Result]:
+            assert (search.beams, search.n_best) == (5, 5)
+            return [*results, *(Result(text, 0.0, (), 0.0) for text in texts[2:])]
+
+    assert distil(Scripted(model.run), DataConfig(**DATA), tmp_path / "taught") == 1
+    taught = load_corpus(DataConfig(corpus=str(tmp_path / "taught"))).train
+    assert (taught[0].source, taught[0].target) == (corpus.train[0].source, "b")
+    assert len(taught) == len(corpus.train) - 1 and taught[1].source == corpus.train[2].source
 
 
 def test_the_command_trains_on_them(teacher: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
