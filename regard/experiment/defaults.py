@@ -181,7 +181,7 @@ def _training(
         "schedule": "cosine" if text and planned < math.inf and given.minutes is None else "inverse-sqrt",
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": 0.1 if text else 0.0,
-        "tables": "company" if acquainted else "random",  # learns sentences in fewer passes (LOG.md)
+        "tables": "company" if acquainted else "random",  # a head start of a few passes (LOG.md)
         "weight_decay": _decay(rate, everything / batch_tokens) if text else 0.0,
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,
