@@ -28,6 +28,7 @@ def evaluate(
     reference: Path | None = None,
     split: Literal["test", "dev"] = "test",
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
+    ensemble: Annotated[list[Path] | None, Parameter(negative="")] = None,
     engine: Engine = "torch",
     tokenize: Literal["13a", "char", "intl", "none"] | None = None,
     threads: Positive | None = None,
@@ -47,6 +48,8 @@ def evaluate(
         A file with one reference a line; alone for a language model.
     split
         Which of the run's own examples.
+    ensemble
+        Another run that writes together with this one, as of `regard translate`. May be repeated.
     engine
         What decodes, as of `regard translate`: a score of int8 shows what its speed costs.
     tokenize
@@ -66,11 +69,11 @@ def evaluate(
     from regard.evaluation import render
     from regard.pipeline import load
 
-    model = load(run, threads, engine=engine)
+    model = load(run, threads, engine=engine, ensemble=ensemble or ())
     examples = _examples(model, source, reference, split)
     if alignments is not None:
-        if tokenize is not None or engine != "torch":
-            raise UserError("--alignments looks at attention: no BLEU and no other engine; leave both out")
+        if tokenize is not None or engine != "torch" or ensemble:
+            raise UserError("--alignments looks at attention: no BLEU, no ensemble, no other engine; leave them out")
         return _align(model, examples, alignments, json)
     report = _measure(model, examples, search, tokenize)
     if baselines:

@@ -18,7 +18,7 @@ def train(
     *,
     out: Path | None = None,
     resume: Annotated[bool, Parameter(negative="")] = False,
-    distill: Path | None = None,
+    distill: Annotated[list[Path] | None, Parameter(negative="")] = None,
     settings: Annotated[RunConfig, Parameter(name="*")] = RunConfig(),  # noqa: B008
 ) -> int:
     """Train a model; the run directory holds the complete recipe, the tokenizers, the weights and the curves.
@@ -32,7 +32,8 @@ def train(
     resume
         Go on with the run in --out from where it stopped.
     distill
-        A run that teaches: its outputs take the place of the training targets, and are kept in OUT-taught.
+        A run that teaches: its outputs take the place of the training targets, and are kept in OUT-taught. Given more
+        than once, the runs teach as an ensemble.
     """
     given = settings.model_dump(exclude_unset=True)
     if resume and out is None:
@@ -49,7 +50,7 @@ def train(
     from regard.experiment import run_experiment
 
     path = out or Path("runs") / _name(recipe, config)
-    if distill is not None:
+    if distill:
         config = _taught(distill, config, path, resume)
     result = run_experiment(config, path, resume)
     if result.status == "interrupted":
@@ -62,7 +63,7 @@ def _name(recipe: str | None, config: RunConfig) -> str:
     return Path(recipe).stem if recipe else config.model.preset or f"{config.model.encoder}-{config.model.decoder}"
 
 
-def _taught(teacher: Path, config: RunConfig, path: Path, resume: bool) -> RunConfig:
+def _taught(teachers: list[Path], config: RunConfig, path: Path, resume: bool) -> RunConfig:
     """The same settings on what the teacher writes."""
     from regard.checkpoint import is_run
     from regard.cli.progress import progress_bar
@@ -72,10 +73,13 @@ def _taught(teacher: Path, config: RunConfig, path: Path, resume: bool) -> RunCo
     from regard.pipeline.distillation import distil
 
     if resume or is_run(path):
-        raise UserError(f"--distill {teacher}: {path} has its data already; go on with --resume and without --distill")
+        raise UserError(
+            f"--distill {teachers[0]}: {path} has its data already; go on with --resume and without --distill"
+        )
     folder = path.with_name(f"{path.name}-taught")
     with progress_bar("the teacher translates", len(load_corpus(config.data).train)) as progress:
-        left_out = distil(load(teacher, engine="auto"), config.data, folder, progress)
+        teacher = load(teachers[0], engine="auto", ensemble=teachers[1:])
+        left_out = distil(teacher, config.data, folder, progress)
     print(f"the teacher's outputs: {folder}; left out, without a whole output: {left_out}", file=sys.stderr)
     data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
     return config.model_copy(update={"data": data})

@@ -34,6 +34,7 @@ def translate(
     search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
     alignments: Path | None = None,
     attention: str | None = None,
+    ensemble: Annotated[list[Path] | None, Parameter(negative="")] = None,
     engine: Engine = "auto",
     threads: Positive | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -57,6 +58,8 @@ def translate(
         Also write which source word each output word came from: a line a text, 0-0 1-2, words parted by white space.
     attention
         The attention that alignments are read from; without it the last that looks at the source.
+    ensemble
+        Another run, trained on the same data with the same tokenizer: both write each token together. May be repeated.
     engine
         What decodes: torch serves every model; ctranslate2 (pip install 'regard[fast]') serves Transformers faster, its
         int8 faster still, less exactly; auto takes ctranslate2 for many lines without beams, where outputs are equal.
@@ -71,7 +74,7 @@ def translate(
     if output is not None and alignments is not None and output.resolve() == alignments.resolve():
         raise UserError(f"--output and --alignments both name {output}; give each a file of its own")
     plain = engine == "auto" and (len(texts) < MANY or not _greedy(run, search))
-    model = load(run, threads, engine="torch" if plain else engine)
+    model = load(run, threads, engine="torch" if plain else engine, ensemble=ensemble or ())
     asked = chosen_search(model, search)
     if alignments is not None:
         _check_alignments(model, attention)
@@ -181,7 +184,7 @@ def _check_alignments(model: Pipeline, attention: str | None) -> None:
 
     if model.run.task != "translation":
         raise UserError(f"--alignments: this run is for {model.run.task}; only translations have alignments")
-    known = looking_at_source(attention_heads(model.model), hasattr(model.model, "encoder"))
+    known = looking_at_source(attention_heads(model.run.model), hasattr(model.run.model, "encoder"))
     if not known:
         raise UserError(
             "--alignments: this model has no attention that looks at the source; there is nothing to align by"

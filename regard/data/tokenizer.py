@@ -94,6 +94,10 @@ class Tokenizer:
         """First and past-last character of each token of `encode(text)`; bytes of one character share its place."""
         return self.engine.encode(text, add_special_tokens=False).offsets
 
+    def same_as(self, other: Tokenizer) -> bool:
+        """Whether both give every text the same ids."""
+        return self.kind == other.kind and self.engine.to_str() == other.engine.to_str()
+
     def save(self, path: str | Path) -> None:
         engine = json.loads(self.engine.to_str())
         _write(Path(path), {"format": FORMAT, "kind": self.kind, "engine": engine})

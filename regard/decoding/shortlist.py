@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from torch import Tensor
-from torch.nn import functional as F
 
 from regard.decoding.hypothesis import Hypothesis
 from regard.models.seq2seq import Memory, Model, State
-from regard.nn.embedding import Output
+from regard.nn.embedding import Mixture, Output
 
 
 class ShortListed(Model):
@@ -18,9 +17,9 @@ class ShortListed(Model):
     def __init__(self, model: Model, ids: Tensor) -> None:
         super().__init__()
         layer = model.output_layer
-        assert isinstance(layer, Output), "classes are not written"
+        assert isinstance(layer, Output | Mixture), "classes are not written"
         self.model, self.ids, self.layer = model, ids, layer
-        self.weight, self.bias = layer.weight[ids], layer.bias[ids]
+        self.narrow = layer.only(ids)
         self.max_source, self.max_target, self.max_total = model.max_source, model.max_target, model.max_total
         self.train(model.training)  # a new module would train, and the model in it with it
 
@@ -34,12 +33,12 @@ class ShortListed(Model):
         return self.model.advance(self.ids[tokens], memory, state)
 
     @property
-    def output_layer(self) -> Output:
+    def output_layer(self) -> Output | Mixture:
         return self.layer
 
     def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         features, after = self.advance(tokens, memory, state)
-        return F.linear(features, self.weight, self.bias), after
+        return self.narrow(features), after
 
     def in_full(self, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
         """What was found, in tokens of the model."""

@@ -16,7 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from regard.nn.embedding import Output
+from regard.nn.embedding import Mixture, Output
 
 OF_SOURCE: dict[str, bool] = {"of_source": True}  # metadata of a field that depends on the source alone
 
@@ -139,8 +139,8 @@ class Model(nn.Module, ABC):
 
     @property
     @abstractmethod
-    def output_layer(self) -> Output | nn.Linear:
-        """The last linear layer: features → logits."""
+    def output_layer(self) -> Output | nn.Linear | Mixture:
+        """The last layer: features → logits, linear but for an ensemble's."""
 
     def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         """Tokens (B, T) that follow `state` → logits (B, T, V) of what comes after each, and the state behind them."""

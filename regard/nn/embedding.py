@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -41,3 +43,36 @@ class Output(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """(B, T, D) → (B, T, V)."""
         return F.linear(states, self.weight, self.bias)
+
+    def only(self, ids: Tensor) -> Narrowed:
+        """The same for these tokens alone."""
+        return Narrowed(self.weight[ids], self.bias[ids])
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """An output layer of some of the tokens."""
+
+    weight: Tensor
+    bias: Tensor
+
+    def __call__(self, states: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, their number)."""
+        return F.linear(states, self.weight, self.bias)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """log 1/M Σ_m softmax(logits_m): the mean of what several output layers find probable."""
+
+    layers: Sequence[Output | Narrowed]
+
+    def __call__(self, states: Tensor) -> Tensor:
+        """The states of all side by side, (B, T, ΣD) → (B, T, V)."""
+        parts = states.split([layer.weight.shape[1] for layer in self.layers], dim=-1)
+        found = [layer(part).log_softmax(-1) for layer, part in zip(self.layers, parts, strict=True)]
+        return torch.stack(found).logsumexp(0) - math.log(len(found))
+
+    def only(self, ids: Tensor) -> Mixture:
+        """The same for these tokens alone."""
+        return Mixture([Narrowed(layer.weight[ids], layer.bias[ids]) for layer in self.layers])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from regard.checkpoint import load_run
 from regard.config.tree import Engine
+from regard.errors import UserError
 from regard.pipeline.captioner import Captioner
 from regard.pipeline.classifier import Classifier
 from regard.pipeline.contract import Pipeline
 from regard.pipeline.engine import fast_decoder
+from regard.pipeline.ensemble import ensemble_of
 from regard.pipeline.result import Result
 from regard.pipeline.writers import Continuer, Translator
 from regard.runtime import prepare
@@ -23,13 +26,20 @@ def load(
     threads: int | None = None,
     weights: Literal["model", "last", "best"] = "model",
     engine: Engine = "torch",
+    ensemble: Sequence[str | Path] = (),
 ) -> Pipeline:
     """A run directory as a Translator, a Continuer, a Classifier or a Captioner. Loading runs no code of the run's.
 
     `engine`: ctranslate2 (or ctranslate2-int8) decodes a Transformer faster; auto takes it where it can run.
+    `ensemble`: other runs, which write every token together with this one; it is still this one that is looked into.
     """
     threads = prepare(threads)
     run = load_run(path, weights)
+    if ensemble:
+        if engine not in ("torch", "auto"):
+            raise UserError(f"--engine {engine} runs one model alone; leave it out, or --ensemble")
+        together = ensemble_of([run, *(load_run(other, weights) for other in ensemble)])
+        return Translator(run, None, together)
     fast = fast_decoder(run, engine, threads)
     match run.task:
         case "translation":

@@ -19,17 +19,18 @@ from regard.decoding.decode import Source
 from regard.errors import UserError
 from regard.evaluation import Report, TeacherForced, teacher_forced
 from regard.models.build import build_model
+from regard.models.seq2seq import Model
 from regard.pipeline.result import Result
 
 Progress = Callable[[int], None]
 
 
 class Pipeline(ABC):
-    """What every kind of model offers."""
+    """What every kind of model offers. `model` is what writes; what is looked into is the run's own."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, model: Model | None = None) -> None:
         self.run = run
-        self.model = run.model
+        self.model = model or run.model
         self.source_tokenizer = run.source_tokenizer
 
     @property
@@ -62,11 +63,11 @@ class Pipeline(ABC):
 
     def look(self, text: str, target: str) -> Trace:
         """The trace of the model reading `text` and being told to write `target`."""
-        return trace(self.model, self.dictation(text, target))
+        return trace(self.run.model, self.dictation(text, target))
 
     def look_all(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Trace]:
         """The trace of each example, as `look` gives it, many in one pass."""
-        return traces(self.model, [self.dictation(one.source, one.target) for one in examples], progress)
+        return traces(self.run.model, [self.dictation(one.source, one.target) for one in examples], progress)
 
     @abstractmethod
     def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:

@@ -18,6 +18,7 @@ from regard.decoding.decode import Source, evaluating
 from regard.decoding.tree import BeamTree, beam_tree
 from regard.errors import UserError
 from regard.evaluation import Report, bleu_tokenizer, evaluate_language, evaluate_translation
+from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 from regard.pipeline.contract import Pipeline, Progress
 from regard.pipeline.rehearsal import Rehearsal
@@ -51,7 +52,7 @@ class Writer(Pipeline, ABC):
             log_prob=hypothesis.log_prob,
             finished=hypothesis.finished,
             alternatives=alternatives,
-            tracer=lambda: trace(self.model, self.dictation_of(given, ids, hypothesis.finished)),
+            tracer=lambda: trace(self.run.model, self.dictation_of(given, ids, hypothesis.finished)),
         )
 
     def lexicon_for(self, search: SearchConfig) -> Lexicon | None:
@@ -71,8 +72,8 @@ class Writer(Pipeline, ABC):
 class SourceWriter(Writer, ABC):
     """Reads a source first: a text, or a picture."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
+    def __init__(self, run: Run, model: Model | None = None) -> None:
+        super().__init__(run, model)
         self._rehearsal = Rehearsal(self.model)
 
     def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
@@ -130,10 +131,10 @@ class SourceWriter(Writer, ABC):
 
 
 class Translator(SourceWriter):
-    """Source text to target text; `fast` decodes what it can, torch the rest."""
+    """Source text to target text; `fast` decodes what it can, torch the rest. `model`: an ensemble that writes."""
 
-    def __init__(self, run: Run, fast: FastDecoder | None = None) -> None:
-        super().__init__(run)
+    def __init__(self, run: Run, fast: FastDecoder | None = None, model: Model | None = None) -> None:
+        super().__init__(run, model)
         self.fast = fast
 
     def search_for(

@@ -11,14 +11,17 @@ from regard.decoding.beam import beam_search
 from regard.decoding.decode import pad_sources
 from regard.decoding.greedy import greedy_search
 from regard.models.build import build_model
+from regard.models.ensemble import Ensemble
 
 SIZE = 13
 SOURCES = [[5, 3, 4, 9, 12, 7], [3], [], [4, 4, 5, 3, 3], [6, 11]]
-WRITERS = [name for name in PRESETS if not name.endswith("classifier") and not name.startswith("image-")]
+WRITERS = [name for name in PRESETS if not name.endswith("classifier") and not name.startswith("image-")] + ["ensemble"]
 CLASSIFIERS = [name for name in PRESETS if name.endswith("classifier")]
 
 
 def small(preset, classes=SIZE):
+    if preset == "ensemble":
+        return Ensemble([small(one) for one in ("transformer", "lstm-additive", "transformer-language")])
     fields = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "tied_embeddings": False}
     return build_model(settle({"model": fields}).model, SIZE, classes, False, seed=3)
 

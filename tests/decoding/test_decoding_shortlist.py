@@ -9,7 +9,9 @@ import torch
 from regard.config import SearchConfig, settle
 from regard.data.lexicon import Lexicon
 from regard.decoding import decode
+from regard.decoding.shortlist import ShortListed
 from regard.models.build import build_model
+from regard.models.ensemble import Ensemble
 
 SIZE = 60
 GENERATOR = torch.Generator().manual_seed(3)
@@ -67,3 +69,15 @@ def test_what_a_list_holds_does_not_depend_on_the_threads(two_threads) -> None:
         torch.set_num_threads(threads)
         decode(model, SOURCES, search, progress=batches.setdefault(threads, []).append, lexicon=lexicon_of(2))
     assert batches[1] == batches[2] and len(batches[1]) > 2
+
+
+def test_an_ensemble_has_one_list_for_all_members() -> None:
+    members = [model_of("lstm-additive"), model_of("transformer")]
+    ids = torch.tensor([0, 1, *range(2, SIZE, 2)])
+    source = torch.tensor([SOURCES[5]])
+    given = (source, torch.ones_like(source, dtype=torch.bool), torch.tensor([[1, 4, 6]]))
+    expected = sum(member(*given)[..., ids].softmax(-1) for member in members) / 2
+    listed = ShortListed(Ensemble(members), ids)
+    memory = listed.encode(*given[:2])
+    found, _ = listed.step(torch.searchsorted(ids, given[2]), memory, listed.start(memory))
+    assert torch.allclose(found.exp(), expected, atol=1e-5)

@@ -12,9 +12,11 @@ from torch import Tensor, nn
 
 from regard.config import settle
 from regard.models.build import build_model
+from regard.models.ensemble import Ensemble
 from regard.models.seq2seq import Model
 
 SOURCE_SIZE, TARGET_SIZE = 9, 11
+MEMBERS = ("transformer", "lstm-additive", "convolution")
 SIZES = {"width": 12, "heads": 3, "ffn_width": 14, "max_positions": 40}
 
 
@@ -28,9 +30,12 @@ def stir(model: nn.Module, seed: int) -> None:
 
 @pytest.fixture(scope="session")
 def tiny() -> Callable[..., Model]:
-    """tiny(preset, field=value, …) → a model in eval mode; tiny(None, …) starts from no preset; fresh: not stirred."""
+    """tiny(preset, field=value, …) → a model in eval mode; tiny(None, …) starts from no preset; fresh: not stirred.
+    tiny("ensemble") is one of three families."""
 
     def make(preset: str | None, seed: int = 3, shared: bool = False, fresh: bool = False, **fields: Any) -> Model:
+        if preset == "ensemble":
+            return Ensemble([make(one, seed, shared, fresh, **fields) for one in MEMBERS])
         model = {**SIZES, **fields} if preset is None else {"preset": preset, **SIZES, **fields}
         source_size = TARGET_SIZE if shared else SOURCE_SIZE
         built = build_model(settle({"model": model}).model, source_size, TARGET_SIZE, shared, seed)

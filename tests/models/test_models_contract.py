@@ -10,7 +10,8 @@ from regard.config import PRESETS
 from regard.models.seq2seq import Model
 
 TEXTS = [name for name in PRESETS if not name.startswith("image-")]  # pictures: test_models_vision.py
-WRITERS = [name for name in TEXTS if PRESETS[name].fields.get("decoder") != "none"]
+ALONE = [name for name in TEXTS if PRESETS[name].fields.get("decoder") != "none"]
+WRITERS = [*ALONE, "ensemble"]
 TIGHT = {"atol": 2e-5, "rtol": 1e-4}
 
 
@@ -83,7 +84,7 @@ def test_the_future_never_matters(tiny, rows, preset: str) -> None:
         assert (logits[:, column] - whole[:, column]).abs().amax(-1).gt(1e-4).all()
 
 
-@pytest.mark.parametrize("preset", WRITERS)
+@pytest.mark.parametrize("preset", ALONE)
 def test_no_gradient_flows_from_the_past_to_the_future(tiny, rows, preset: str) -> None:
     """d logits[t] / d embedding of a token that first appears after t is zero, exactly."""
     model = tiny(preset, tied_embeddings=False)

@@ -83,3 +83,23 @@ def test_a_teacher_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[st
     words = ["train", *FLAGS, "--model.preset", "transformer", *SMALL, "--out", str(tmp_path / "b")]
     assert main([*words, "--distill", str(tmp_path / "nothing")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_several_teach_as_an_ensemble(teacher: Path, tmp_path: Path) -> None:
+    settings = {
+        "data": DATA,
+        "model": {"preset": "transformer", "width": 16, "depth": 1},
+        "training": {"steps": 40, "batch_tokens": 256, "threads": 1, "evaluate_every": 40},
+    }
+    train(settings, tmp_path / "second", progress=False)
+    runs = [teacher, tmp_path / "second"]
+    taught = []
+    for teachers in (runs[:1], runs[1:], runs):
+        out = tmp_path / f"student-{len(taught)}"
+        given = [word for run in teachers for word in ("--distill", str(run))]
+        assert main(["train", *FLAGS, "--model.preset", "transformer", *SMALL, *given, "--out", str(out)]) == 0
+        taught.append((tmp_path / f"{out.name}-taught" / "train.jsonl").read_text(encoding="utf-8"))
+    data = DataConfig(**{key: value for key, value in DATA.items() if key != "test_examples"})
+    distil(load(teacher, ensemble=runs[1:]), data, tmp_path / "expected")
+    assert taught[2] == (tmp_path / "expected" / "train.jsonl").read_text(encoding="utf-8")
+    assert len(set(taught)) == 3

@@ -5,6 +5,7 @@ Its steps give what the model's own give (tested); searches know no difference.
 
 from __future__ import annotations
 
+from regard.models.ensemble import Ensemble
 from regard.models.recurrent import RecurrentDecoder
 from regard.models.seq2seq import Decoder, Model, Seq2Seq
 from regard.models.stepping.recurrent import SteppingRecurrence, table_size
@@ -19,6 +20,8 @@ def stepping(model: Model) -> Model:
 
     A state of it may be gone on from once, as searches do.
     """
+    if isinstance(model, Ensemble):
+        return Ensemble([stepping(member) for member in model.members])
     decoder = _ready(model.decoder) if isinstance(model, Seq2Seq) else None
     if decoder is None or not isinstance(model, Seq2Seq):
         return model

@@ -1,0 +1,61 @@
+"""An ensemble: the mean of its members' probabilities, at every step, ready for a search or not."""
+
+from __future__ import annotations
+
+import torch
+
+from regard.models.ensemble import Ensemble
+from regard.models.seq2seq import Model
+from regard.models.stepping import stepping
+
+TIGHT = {"atol": 2e-5, "rtol": 1e-4}
+
+
+def test_it_is_the_mean_of_probabilities(tiny, rows) -> None:
+    members = [
+        tiny("transformer", seed=1),
+        tiny("gru-fixed", seed=2),
+        tiny("transformer-language", seed=3, shared=True),
+    ]
+    expected = sum(member(rows.source, rows.mask, rows.target).softmax(-1) for member in members) / 3
+    found = Ensemble(members)(rows.source, rows.mask, rows.target)
+    assert torch.allclose(found.exp(), expected, **TIGHT)
+
+
+def test_a_model_beside_itself_is_itself(tiny, rows) -> None:
+    model = tiny("lstm-additive")
+    found = Ensemble([model, model])(rows.source, rows.mask, rows.target)
+    assert torch.allclose(found, model(rows.source, rows.mask, rows.target).log_softmax(-1), **TIGHT)
+
+
+def test_it_takes_what_all_members_take(tiny) -> None:
+    short = tiny("transformer", positions="learned", max_positions=20)
+    long = tiny("convolution", positions="learned", max_positions=40)
+    ensemble = Ensemble([long, tiny("lstm-dot"), short])
+    assert (ensemble.max_source, ensemble.max_target, ensemble.max_total) == (20, 20, None)
+    assert Ensemble([tiny("lstm-dot"), tiny("transformer")]).max_source is None
+
+
+def test_made_ready_it_steps_as_before(tiny, rows) -> None:
+    ensemble = tiny("ensemble")
+    ready = stepping(ensemble)
+    assert isinstance(ready, Ensemble)
+    assert [type(one.decoder) for one in ready.members] != [type(one.decoder) for one in ensemble.members]
+    assert torch.allclose(steps(ready, rows), ensemble(rows.source, rows.mask, rows.target), **TIGHT)
+
+
+def steps(model: Model, rows) -> torch.Tensor:
+    """One token at a time, as a search asks: nothing but what is left of the memory once writing has begun."""
+    with torch.inference_mode():
+        memory = model.encode(rows.source, rows.mask)
+        state, logits = model.start(memory), []
+        for token in rows.target.split(1, dim=1):
+            out, state = model.step(token, memory, state)
+            memory = memory.begun()
+            logits.append(out)
+    return torch.cat(logits, dim=1)
+
+
+def test_it_keeps_the_mode_of_its_members(tiny) -> None:
+    assert not tiny("ensemble").training
+    assert Ensemble([tiny("lstm-dot").train(), tiny("transformer").train()]).training
