@@ -1,14 +1,14 @@
-"""Multi30k en→de beside the published numbers: both recipes from scratch, several seeds, mean and spread.
+"""Multi30k en→de beside the published numbers: recipes from scratch, several seeds, mean and spread.
 
 python benchmarks/multi30k.py FOLDER [--seeds 1 2 3] [--model transformer] [--raw] [--out runs/multi30k] [--steps N]
-    [--one-core]
+    [--one-core] [--ensemble]
 
 FOLDER holds train, val and test_2016_flickr .tok.en.gz and .tok.de.gz: lowercased Moses tokens. BLEU is sacreBLEU's
 with `tokenize=none` on them, as the papers report it (they search with beam 5). With --raw the text as people write
 it, .en.gz and .de.gz, and BLEU as sacreBLEU has it by default; no paper's number is comparable. A run takes most of an
 hour on two cores; one that is there is not trained again, one that was interrupted is resumed. With --one-core each
-keeps to one, for about one and three quarter times as long, so that two seeds can be trained side by side. All choices
-were made on the validation set, of tokens.
+keeps to one, for about one and three quarter times as long, so that two seeds can be trained side by side. With
+--ensemble also what all seeds write together. All choices were made on the validation set, of tokens.
 """
 
 from __future__ import annotations
@@ -39,19 +39,21 @@ TRAINING = {
     "threads": 1,
     "processes": 2,
 }
+TINY = {
+    "preset": "transformer",
+    "width": 128,
+    "depth": 4,
+    "heads": 4,
+    "ffn_width": 256,
+    "positions": "rotary",
+    "dropout": 0.3,
+    "ffn_dropout": 0.0,
+}
 RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and the recipe that is to reach it
     "transformer": (
         41.02,
         {
-            "model": {
-                "width": 128,
-                "depth": 4,
-                "heads": 4,
-                "ffn_width": 256,
-                "positions": "rotary",
-                "dropout": 0.3,
-                "ffn_dropout": 0.0,
-            },
+            "model": TINY,
             "training": {
                 **TRAINING,
                 "rate": 6e-3,
@@ -62,10 +64,27 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
             },
         },
     ),
+    "transformer-short": (  # an hour of one slow core (LOG.md): two of them, trained side by side, write together
+        41.02,
+        {
+            "model": {**TINY, "dropout": 0.2},
+            "training": {
+                **TRAINING,
+                "rate": 6e-3,
+                "muon_size": 0.1,
+                "weight_decay": 0.08,
+                "tables": "company",
+                "steps": 6800,
+                "warmup_steps": 300,
+                "evaluate_every": 680,
+            },
+        },
+    ),
     "lstm-additive": (
         37.33,
         {
             "model": {
+                "preset": "lstm-additive",
                 "width": 256,
                 "encoder_width": 512,
                 "depth": 1,
@@ -94,11 +113,11 @@ def main() -> None:
         print("## Multi30k: left out, for want of its files: python benchmarks/multi30k.py FOLDER")
         return
     rows = []
-    for preset, (published, recipe) in RECIPES.items():
-        if options.model not in preset:
+    for name, (published, recipe) in RECIPES.items():
+        if options.model not in (None, name):
             continue
-        found = [_train(preset, recipe, seed, options) for seed in options.seeds]
-        rows.append((preset, published, found))
+        found = [_train(name, recipe, seed, options) for seed in options.seeds]
+        rows.append((name, published, found))
     search = f"beam {SEARCH['beams']}, length penalty {SEARCH['length_penalty']}"
     print(f"## Multi30k en→de, test2016: BLEU of {'raw text' if options.raw else 'tokens'}, {search}\n")
     print(
@@ -107,7 +126,7 @@ def main() -> None:
         + f" | mean | chrF | minutes{' of one core' * options.one_core} |"
     )
     print("|---|---:|" + "---:|" * (len(options.seeds) + 3))
-    for preset, published, found in rows:
+    for name, published, found in rows:
         scores = [report.bleu.value for report, _ in found]
         spread = f" ± {statistics.stdev(scores):.2f}" if len(scores) > 1 else ""
         cells = " | ".join(f"{score:.2f}" for score in scores)
@@ -115,14 +134,17 @@ def main() -> None:
         minutes = statistics.mean(minutes for _, minutes in found)
         compared = "" if options.raw else published
         mean = f"{statistics.mean(scores):.2f}{spread}"
-        print(f"| {preset} | {compared} | {cells} | {mean} | {chrf:.1f} | {minutes:.0f} |")
+        print(f"| {name} | {compared} | {cells} | {mean} | {chrf:.1f} | {minutes:.0f} |")
+    for name, _, _ in rows if options.ensemble and len(options.seeds) > 1 else []:
+        report = _report([_out(name, seed, options) for seed in options.seeds], options)
+        print(f"\n{name}, all seeds together: BLEU {report.bleu.value:.2f}, chrF {report.chrf.value:.1f}")
 
 
 def _train(
-    preset: str, recipe: dict[str, Any], seed: int, options: argparse.Namespace
+    name: str, recipe: dict[str, Any], seed: int, options: argparse.Namespace
 ) -> tuple[TranslationReport, float]:
     """The report on the test set, and the minutes that training took."""
-    folder, out = Path(options.folder), Path(options.out) / f"{preset}-{'raw-' * options.raw}{seed}"
+    folder, out = Path(options.folder), _out(name, seed, options)
     files = {
         f"{key}{side}": str(folder / f"{name}{'' if options.raw else '.tok'}.{language}.gz")
         for key, name in SPLITS.items()
@@ -133,7 +155,7 @@ def _train(
     settings = {
         **TEXT,
         "data": files,
-        "model": {"preset": preset, **recipe["model"]},
+        "model": recipe["model"],
         "training": {**recipe["training"], "seed": seed, **steps, **cores},
     }
     if is_run(out):
@@ -143,12 +165,23 @@ def _train(
             regard.train({} if is_run(out) else settings, out, resume=is_run(out))
         except regard.UserError as error:
             sys.exit(str(error))
-    model = regard.load(out, 2)
+    report = _report([out], options)
+    print(f"{out}: BLEU {report.bleu.value:.2f}, chrF {report.chrf.value:.1f}", file=sys.stderr)
+    return report, read_facts(out)["results"]["seconds"] / 60
+
+
+def _out(name: str, seed: int, options: argparse.Namespace) -> Path:
+    return Path(options.out) / f"{name}-{'raw-' * options.raw}{seed}"
+
+
+def _report(runs: list[Path], options: argparse.Namespace) -> TranslationReport:
+    """What one run, or several together, make of the test set."""
+    model = regard.load(runs[0], 2, ensemble=runs[1:])
+    assert isinstance(model, regard.Translator)
     tokenize = None if options.raw else "none"
     report = model.evaluate(model.run.examples("test"), model.search_with(**SEARCH), tokenize=tokenize)
     assert isinstance(report, TranslationReport)
-    print(f"{out}: BLEU {report.bleu.value:.2f}, chrF {report.chrf.value:.1f}", file=sys.stderr)
-    return report, model.run.facts["results"]["seconds"] / 60
+    return report
 
 
 def _expect(out: Path, settings: dict[str, Any]) -> None:
@@ -165,11 +198,12 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="which, not how many")
-    parser.add_argument("--model", default="", help="only recipes with this in their name")
+    parser.add_argument("--model", choices=RECIPES, default=None, help="this recipe alone")
     parser.add_argument("--raw", action="store_true", help="text as people write it instead of lowercased tokens")
     parser.add_argument("--out", default="runs/multi30k")
     parser.add_argument("--steps", type=int, default=None, help="instead of the recipe's, for a trial")
     parser.add_argument("--one-core", action="store_true", help="a process of one thread")
+    parser.add_argument("--ensemble", action="store_true", help="also what all seeds write together")
     return parser.parse_args()
 
 

@@ -49,7 +49,7 @@ def evaluate(
     split
         Which of the run's own examples.
     ensemble
-        Another run that writes together with this one, as of `regard translate`. May be repeated.
+        Another run that writes together with this one, as of `regard translate`; once for each.
     engine
         What decodes, as of `regard translate`: a score of int8 shows what its speed costs.
     tokenize

@@ -32,8 +32,8 @@ def train(
     resume
         Go on with the run in --out from where it stopped.
     distill
-        A run that teaches: its outputs take the place of the training targets, and are kept in OUT-taught. Given more
-        than once, the runs teach as an ensemble.
+        A run that teaches: its outputs take the place of the training targets, and are kept in OUT-taught. With
+        --distill A --distill B they teach as an ensemble.
     """
     given = settings.model_dump(exclude_unset=True)
     if resume and out is None:

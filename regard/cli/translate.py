@@ -59,7 +59,8 @@ def translate(
     attention
         The attention that alignments are read from; without it the last that looks at the source.
     ensemble
-        Another run, trained on the same data with the same tokenizer: both write each token together. May be repeated.
+        Another run, trained on the same data with the same tokenizer: both write each token together. Once for each:
+        --ensemble B --ensemble C.
     engine
         What decodes: torch serves every model; ctranslate2 (pip install 'regard[fast]') serves Transformers faster, its
         int8 faster still, less exactly; auto takes ctranslate2 for many lines without beams, where outputs are equal.
@@ -187,7 +188,7 @@ def _check_alignments(model: Pipeline, attention: str | None) -> None:
     known = looking_at_source(attention_heads(model.run.model), hasattr(model.run.model, "encoder"))
     if not known:
         raise UserError(
-            "--alignments: this model has no attention that looks at the source; there is nothing to align by"
+            f"--alignments: {model.run.path} has no attention that looks at the source; there is nothing to align by"
         )
     if attention is not None and attention not in known:
         raise UserError(

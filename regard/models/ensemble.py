@@ -36,6 +36,7 @@ class Ensemble(Model):
 
     def __init__(self, members: Sequence[Model]) -> None:
         super().__init__()
+        assert all(isinstance(member.output_layer, Output) for member in members), "neither classes nor ensembles"
         self.members = Layers[Model](members)
         self.max_source = _least(member.max_source for member in members)
         self.max_target = _least(member.max_target for member in members)
@@ -45,11 +46,11 @@ class Ensemble(Model):
     @property
     def output_layer(self) -> Mixture:
         layers = [member.output_layer for member in self.members]
-        return Mixture([layer for layer in layers if isinstance(layer, Output)])  # classes are not written
+        return Mixture([layer for layer in layers if isinstance(layer, Output)])  # that is, all
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
         memories = tuple(member.encode(source, mask) for member in self.members)
-        return Memory(memories[0].states, mask, memories[0].summary, Memories(memories))
+        return Memory(memories[0].states[:, :0], mask, memories[0].summary, Memories(memories))
 
     def start(self, memory: Memory) -> State:
         assert isinstance(memory.state, Memories), "the memory of another model"

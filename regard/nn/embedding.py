@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
@@ -46,12 +47,12 @@ class Output(nn.Module):
 
     def only(self, ids: Tensor) -> Narrowed:
         """The same for these tokens alone."""
-        return Narrowed(self.weight[ids], self.bias[ids])
+        return Narrowed(self.weight, self.bias).only(ids)
 
 
 @dataclass(frozen=True)
 class Narrowed:
-    """An output layer of some of the tokens."""
+    """An output layer of some of the tokens, made of another's."""
 
     weight: Tensor
     bias: Tensor
@@ -59,6 +60,9 @@ class Narrowed:
     def __call__(self, states: Tensor) -> Tensor:
         """(B, T, D) → (B, T, their number)."""
         return F.linear(states, self.weight, self.bias)
+
+    def only(self, ids: Tensor) -> Narrowed:
+        return Narrowed(self.weight[ids], self.bias[ids])
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,9 @@ class Mixture:
     def __call__(self, states: Tensor) -> Tensor:
         """The states of all side by side, (B, T, ΣD) → (B, T, V)."""
         parts = states.split([layer.weight.shape[1] for layer in self.layers], dim=-1)
-        found = [layer(part).log_softmax(-1) for layer, part in zip(self.layers, parts, strict=True)]
-        return torch.stack(found).logsumexp(0) - math.log(len(found))
+        found = (layer(part).log_softmax(-1) for layer, part in zip(self.layers, parts, strict=True))
+        return reduce(torch.logaddexp, found) - math.log(len(self.layers))  # never all of them at once
 
     def only(self, ids: Tensor) -> Mixture:
         """The same for these tokens alone."""
-        return Mixture([Narrowed(layer.weight[ids], layer.bias[ids]) for layer in self.layers])
+        return Mixture([layer.only(ids) for layer in self.layers])

@@ -26,19 +26,20 @@ def load(
     threads: int | None = None,
     weights: Literal["model", "last", "best"] = "model",
     engine: Engine = "torch",
-    ensemble: Sequence[str | Path] = (),
+    ensemble: str | Path | Sequence[str | Path] = (),
 ) -> Pipeline:
     """A run directory as a Translator, a Continuer, a Classifier or a Captioner. Loading runs no code of the run's.
 
     `engine`: ctranslate2 (or ctranslate2-int8) decodes a Transformer faster; auto takes it where it can run.
-    `ensemble`: other runs, which write every token together with this one; it is still this one that is looked into.
+    `ensemble`: another run, or several, that write every token together with this one, which is the one looked into.
     """
     threads = prepare(threads)
     run = load_run(path, weights)
     if ensemble:
         if engine not in ("torch", "auto"):
             raise UserError(f"--engine {engine} runs one model alone; leave it out, or --ensemble")
-        together = ensemble_of([run, *(load_run(other, weights) for other in ensemble)])
+        others = [ensemble] if isinstance(ensemble, str | Path) else ensemble
+        together = ensemble_of([run, *(load_run(other, weights) for other in others)])
         return Translator(run, None, together)
     fast = fast_decoder(run, engine, threads)
     match run.task:

@@ -14,7 +14,7 @@ TIGHT = {"atol": 2e-5, "rtol": 1e-4}
 def test_it_is_the_mean_of_probabilities(tiny, rows) -> None:
     members = [
         tiny("transformer", seed=1),
-        tiny("gru-fixed", seed=2),
+        tiny("rnn-fixed-every-step", seed=2),
         tiny("transformer-language", seed=3, shared=True),
     ]
     expected = sum(member(rows.source, rows.mask, rows.target).softmax(-1) for member in members) / 3
@@ -34,6 +34,8 @@ def test_it_takes_what_all_members_take(tiny) -> None:
     ensemble = Ensemble([long, tiny("lstm-dot"), short])
     assert (ensemble.max_source, ensemble.max_target, ensemble.max_total) == (20, 20, None)
     assert Ensemble([tiny("lstm-dot"), tiny("transformer")]).max_source is None
+    one_row = tiny("transformer-language", positions="learned", max_positions=30, shared=True)
+    assert Ensemble([tiny("lstm-dot", shared=True), one_row]).max_total == 30
 
 
 def test_made_ready_it_steps_as_before(tiny, rows) -> None:

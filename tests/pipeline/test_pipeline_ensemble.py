@@ -22,7 +22,7 @@ def second_run(tiny_run: Callable[..., Path], tmp_path_factory: pytest.TempPathF
 
 def test_its_probabilities_are_the_mean_of_theirs(translator_run: Path, second_run: Path) -> None:
     one, two = (regard.load(path, threads=1) for path in (translator_run, second_run))
-    both = regard.load(translator_run, threads=1, ensemble=[second_run])
+    both = regard.load(translator_run, threads=1, ensemble=second_run)
     text = one.run.examples("test")[0].source
     result = both.translate(text, beams=1)
     ids = both.run.target_tokenizer.encode(result.text)
@@ -45,8 +45,9 @@ def test_it_is_measured_whole_and_looked_into_by_its_first(translator_run: Path,
     result = both.translate(examples[0].source)
     assert result.trace().attentions == one.look(examples[0].source, result.text).attentions
     assert both.look("ab", "ab").maps == one.look("ab", "ab").maps
-    tree = both.beam_tree("ab", both.search_with(beams=2))
-    assert tree.best
+    text = examples[1].source
+    best = both.beam_tree(text, both.search_with(beams=3)).best
+    assert both.run.target_tokenizer.decode(best) == both.translate(text, beams=3).text
 
 
 def test_commands(translator_run: Path, second_run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -65,21 +66,26 @@ def test_commands(translator_run: Path, second_run: Path, capsys: pytest.Capture
 
 def test_what_does_not_fit_is_refused(
     translator_run: Path,
+    second_run: Path,
     classifier_run: Path,
     tiny_run: Callable[..., Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    others = tiny_run(tmp_path / "dates", "transformer", {"corpus": "dates"}, training={"steps": 2})
+    few = {"steps": 2}
+    others = tiny_run(tmp_path / "dates", "transformer", {"corpus": "dates"}, training=few)
+    backwards = tiny_run(tmp_path / "reverse", "transformer", {**COPY, "corpus": "reverse"}, training=few)
     for path, words in [
         (classifier_run, "only translators write together"),
         (others, "in different tokens"),
+        (backwards, "was trained on other pairs"),
+        (translator_run, "in the ensemble already"),
         (tmp_path / "nothing", "not a directory"),
     ]:
         assert main(["translate", str(translator_run), "ab", "--ensemble", str(path)]) == 2
         (line,) = capsys.readouterr().err.strip().splitlines()
         assert words in line and str(path) in line
-    pair = ["--ensemble", str(translator_run), "--engine", "ctranslate2"]
+    pair = ["--ensemble", str(second_run), "--engine", "ctranslate2"]
     assert main(["translate", str(translator_run), "ab", *pair]) == 2
     assert "--engine ctranslate2 runs one model alone" in capsys.readouterr().err
     assert main(["evaluate", str(translator_run), *pair[:2], "--alignments", "corpus"]) == 2
