@@ -32,7 +32,7 @@ def train(
     resume
         Go on with the run in --out from where it stopped.
     distill
-        A run that teaches: its outputs take the place of the training targets, and are kept in OUT-taught. With
+        A run that teaches: its outputs join the training targets, and are kept with them in OUT-taught. With
         --distill A --distill B they teach as an ensemble.
     """
     given = settings.model_dump(exclude_unset=True)
@@ -80,6 +80,6 @@ def _taught(teachers: list[Path], config: RunConfig, path: Path, resume: bool) -
     with progress_bar("the teacher translates", len(load_corpus(config.data).train)) as progress:
         teacher = load(teachers[0], engine="auto", ensemble=teachers[1:])
         left_out = distil(teacher, config.data, folder, progress)
-    print(f"the teacher's outputs: {folder}; left out, without a whole output: {left_out}", file=sys.stderr)
+    print(f"the teacher's outputs: {folder}; sources without a whole one: {left_out}", file=sys.stderr)
     data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
     return config.model_copy(update={"data": data})

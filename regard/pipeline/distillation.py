@@ -1,7 +1,8 @@
-"""Sequence-level distillation (Kim & Rush 2016): a student learns from its teacher's outputs, not from the references.
+"""Sequence-level distillation (Kim & Rush 2016): a student learns from its teacher's outputs beside the references.
 
 What the teacher writes is plainer and more consistent, so a smaller or shallower student learns it better. Of all that
-its beams found for a source the student is given what is nearest to the reference (section 3.3: interpolation).
+its beams found for a source the student is given what is nearest to the reference (section 3.3: interpolation), and
+the reference, too: two ways to say the same are harder to learn by heart than one (LOG.md).
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ CHUNK = 1024
 
 
 def distil(teacher: Pipeline, data: DataConfig, folder: Path, progress: Progress | None = None) -> int:
-    """A corpus folder whose training targets are the teacher's outputs; dev and test keep their references.
+    """A corpus folder whose training pairs are the references and the teacher's outputs; dev and test are as they were.
 
-    Returns how many training pairs were left out because all of the teacher's outputs are empty or unfinished.
+    Returns how many training sources have their reference alone, for all of the teacher's outputs are empty or
+    unfinished.
     """
     if teacher.run.task != "translation":
         raise UserError(f"{teacher.run.path} does {teacher.run.task}; only a translator can teach by its outputs")
@@ -42,7 +44,7 @@ def distil(teacher: Pipeline, data: DataConfig, folder: Path, progress: Progress
     for split, examples in (
         ("dev", corpus.dev),
         ("test", corpus.test),
-        ("train", taught),
+        ("train", [*taught, *corpus.train]),
     ):  # train last: then it is whole
         write_pairs(folder / f"{split}.jsonl", examples)
     return len(corpus.train) - len(taught)

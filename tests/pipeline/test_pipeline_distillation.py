@@ -1,4 +1,4 @@
-"""A student learns from its teacher's outputs; references of dev and test stay."""
+"""A student learns from its teacher's outputs beside the references; those of dev and test stay."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_training_targets_are_the_teachers(teacher: Path, tmp_path: Path) -> None:
+def test_what_the_teacher_writes_joins_the_references(teacher: Path, tmp_path: Path) -> None:
     model, seen = load(teacher, threads=1), []
     data = DataConfig(**DATA)
     left_out = distil(model, data, tmp_path / "taught", seen.append)
     before, after = load_corpus(data), load_corpus(DataConfig(corpus=str(tmp_path / "taught")))
     assert after.dev == before.dev and after.test == before.test and sum(seen) == len(before.train)
-    assert len(after.train) == len(before.train) - left_out > 0
+    count = len(before.train) - left_out
+    assert after.train[count:] == before.train and count > 0
     references = {one.source: one.target for one in before.train}
-    some = after.train[:40]
+    some = after.train[:count][:40]
     found = [[other.text for other in one.alternatives] for one in model.translate([e.source for e in some], n_best=5)]
     assert all(one.target in texts for one, texts in zip(some, found, strict=True))
     for example, texts in zip(some, found, strict=True):  # the teacher is not sure of all of it
@@ -64,7 +65,8 @@ def test_an_output_without_an_end_is_never_taught(teacher: Path, tmp_path: Path)
     assert distil(Scripted(model.run), DataConfig(**DATA), tmp_path / "taught") == 1
     taught = load_corpus(DataConfig(corpus=str(tmp_path / "taught"))).train
     assert (taught[0].source, taught[0].target) == (corpus.train[0].source, "b")
-    assert len(taught) == len(corpus.train) - 1 and taught[1].source == corpus.train[2].source
+    assert taught[1].source == corpus.train[2].source
+    assert taught[len(corpus.train) - 1 :] == corpus.train  # the references, that of the source without any, too
 
 
 def test_the_command_trains_on_them(teacher: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
