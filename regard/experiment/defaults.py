@@ -15,10 +15,21 @@ from regard.data.corpus import Corpus, Example
 from regard.data.embedded import EMBEDDED
 from regard.errors import UserError
 
-BUDGET_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores
+SECONDS, MOST_SECONDS = 1500, 3000  # after which a run without limits of its own ends on two cores: about the first,
+ENOUGH_PASSES = 8  # or when it has read everything so often, but no later than the second
+WIDE_PASSES = 10  # that there must be time for until twice the width, which is three times the work, is chosen
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
 PASSES, MOST_DECAY = 8, 0.3  # in which weights fade by their decay, and the most of it that was of use (LOG.md)
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25  # what a run and its steps must take for two processes to pay (LOG.md)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the corpus is read: a pair has about so many tokens on its longer side, a pass so many batches."""
+
+    tokens: float
+    batch_tokens: int
+    batches: float
 
 
 @dataclass(frozen=True)
@@ -44,8 +55,9 @@ def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
     suggested = corpus.tokenizer if config.data.corpus in EMBEDDED else TokenizerConfig()
     tokenizer = _tokenizer(config, suggested, measure)
     metric = config.training.metric or _metric(config.model, corpus, measure)
-    model = _model(config.model, metric, measure)
-    training = _training(config.training, model, tokenizer, measure, metric)
+    reading = _reading(config.training, tokenizer, measure, metric)
+    model = _model(config, tokenizer, reading, measure, metric)
+    training = _training(config.training, model, tokenizer, reading, metric)
     return config.model_copy(update={"tokenizer": tokenizer, "model": model, "training": training})
 
 
@@ -58,11 +70,20 @@ def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
     return config.model_copy(update={"model": ModelConfig.model_validate(fields)})
 
 
-def _model(given: ModelConfig, metric: str, measure: Measure) -> ModelConfig:
+def _model(
+    config: RunConfig, tokenizer: TokenizerConfig, reading: Reading, measure: Measure, metric: str
+) -> ModelConfig:
     """Width and dropout by how much there is to learn from, positions by what is learned, where they are not set."""
+    given = config.model
     attends = bool({"transformer", "convolution", "grid", "patches"} & {given.encoder, given.decoder})
-    wide = measure.pairs >= (100_000 if attends else 20_000)
-    chosen: dict[str, Any] = {} if "width" in given.model_fields_set else {"width": 256 if wide else 128}
+    chosen: dict[str, Any] = {}
+    if "width" not in given.model_fields_set:
+        wide = given.model_copy(update={"width": 256})
+        if attends:
+            pays = measure.pairs >= 100_000 and _passes(config.training, wide, tokenizer, reading) >= WIDE_PASSES
+        else:
+            pays = measure.pairs >= 20_000
+        chosen["width"] = 256 if pays else 128
     if given.dropout is None:
         chosen["dropout"] = _dropout(metric, measure, attends)
     if given.ffn_dropout is None and {"transformer", "patches"} & {given.encoder, given.decoder}:
@@ -130,7 +151,7 @@ def _size(kind: str, measure: Measure) -> int:
     """Entries that are seen often enough to be learned; a small output layer is also what makes a CPU fast."""
     if kind == "character":
         return 8000
-    sizes = ((2_000, 1000), (8_000, 2000), (50_000, 4000), (200_000, 8000))
+    sizes = ((2_000, 1000), (8_000, 2000), (20_000, 4000), (300_000, 8000))
     size = next((size for pairs, size in sizes if measure.pairs < pairs), 16000)
     return 2 * size if kind == "word" else size
 
@@ -151,24 +172,27 @@ def _dropout(metric: str, measure: Measure, attends: bool) -> float:
     return 0.3 if measure.pairs < 10_000 else 0.2 if measure.pairs < 100_000 else 0.1
 
 
-def _training(
-    given: TrainingConfig, model: ModelConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str
-) -> TrainingConfig:
-    tokens = max(_tokens(measure.longer, tokenizer), measure.cells)  # of the longer side of a pair
+def _reading(given: TrainingConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str) -> Reading:
+    tokens = max(_tokens(measure.longer, tokenizer), measure.cells)
     everything = measure.pairs * tokens
-    text = metric in SENTENCES
-    most = 2048 if text else 4096  # sentences are learned faster, pass by pass, from twice as many steps (LOG.md)
+    most = 2048 if metric in SENTENCES else 4096  # sentences: as many tokens in twice the steps teach more (LOG.md)
     batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), most)
+    return Reading(tokens, batch_tokens, everything / batch_tokens)
+
+
+def _training(
+    given: TrainingConfig, model: ModelConfig, tokenizer: TokenizerConfig, reading: Reading, metric: str
+) -> TrainingConfig:
+    batch_tokens, batches = reading.batch_tokens, reading.batches
+    text = metric in SENTENCES
+    each = step_seconds(batch_tokens, reading.tokens, model, _entries(tokenizer))
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
-        steps = _steps(everything / batch_tokens, batch_tokens, tokens, model, tokenizer)
-    planned = min(
-        steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * everything / batch_tokens)
-    )
+        steps = _steps(batches, each)
+    planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
     rate = given.rate or _rate(model, optimizer, batch_tokens)
-    each = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
     long = min(known * each, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     shared = long and each >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
     acquainted = text and model.transforms and tokenizer.kind != "character"  # letters stand in every pair
@@ -182,7 +206,7 @@ def _training(
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": 0.1 if text else 0.0,
         "tables": "company" if acquainted else "random",  # a head start of a few passes (LOG.md)
-        "weight_decay": _decay(rate, everything / batch_tokens) if text else 0.0,
+        "weight_decay": _decay(rate, batches) if text else 0.0,
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,
         "patience": 6,
@@ -216,12 +240,28 @@ def _decay(rate: float, batches: float) -> float:
     return float(f"{min(1 / (PASSES * rate * batches), MOST_DECAY):.2g}")
 
 
-def _steps(batches: float, batch_tokens: int, tokens: float, model: ModelConfig, tokenizer: TokenizerConfig) -> int:
+def _steps(batches: float, each: float) -> int:
     """Forty passes, but no more than the time allows; and enough steps to learn anything from a small corpus."""
     wanted = max(40 * batches, 1500)
-    seconds = step_seconds(batch_tokens, tokens, model, _entries(tokenizer))
-    steps = min(wanted, max(BUDGET_SECONDS / seconds, 200))
+    steps = min(wanted, max(_seconds(batches, each) / each, 200))
     return round(steps / 50) * 50 or 50
+
+
+def _seconds(batches: float, each: float) -> float:
+    """What a run may take that has no limits of its own: longer where there is more to read."""
+    return min(max(ENOUGH_PASSES * batches * each, SECONDS), MOST_SECONDS)
+
+
+def _passes(given: TrainingConfig, model: ModelConfig, tokenizer: TokenizerConfig, reading: Reading) -> float:
+    """How often such a model can read everything, within the limits that are set, or the time that is chosen."""
+    each = step_seconds(reading.batch_tokens, reading.tokens, model, _entries(tokenizer))
+    limits = [
+        math.inf if given.epochs is None else given.epochs,
+        math.inf if given.steps is None else given.steps / reading.batches,
+        math.inf if given.minutes is None else 60 * given.minutes / each / reading.batches,
+    ]
+    open_still = min(limits) == math.inf
+    return _seconds(reading.batches, each) / each / reading.batches if open_still else min(limits)
 
 
 def _entries(tokenizer: TokenizerConfig) -> int:

@@ -181,12 +181,45 @@ def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:
 
 
 def test_a_default_run_ends_well_under_an_hour() -> None:
-    for pairs in (500, 30_000, 300_000):
+    for pairs, longest in ((500, 1530), (30_000, 1530), (300_000, 3030)):
         for preset in ("transformer", "lstm-additive"):
             config = chosen(corpus(pairs, 12), model={"preset": preset})
             seconds = step_seconds(config.training.batch_tokens or 0, 20, config.model, config.tokenizer.size or 0)
-            assert (config.training.steps or 0) * seconds < 1800
+            assert (config.training.steps or 0) * seconds < 1.2 * longest
             assert (config.training.warmup_steps or 0) * 5 <= (config.training.steps or 0)
+
+
+def test_a_run_takes_longer_where_there_is_more_to_read_but_not_beyond_its_bound() -> None:
+    def planned(pairs: int) -> tuple[float, float]:
+        """Seconds and passes."""
+        text = corpus(pairs, 12)
+        config = chosen(text, model={"preset": "transformer"})
+        batch, steps = config.training.batch_tokens or 0, config.training.steps or 0
+        tokens = measure_text(text.train[:100]).longer / 3.5 + 1  # the rest repeats them
+        each = step_seconds(batch, tokens, config.model, config.tokenizer.size or 0)
+        return steps * each, steps * batch / pairs / tokens
+
+    (some, often), (more, enough), (most, seldom) = planned(30_000), planned(75_000), planned(280_000)
+    assert some == pytest.approx(1500, rel=0.02) and often > 8
+    assert 1500 < more < 3000 and enough == pytest.approx(8, rel=0.02)
+    assert most == pytest.approx(3000, rel=0.02) and 1 < seldom < 8
+
+
+def test_a_transformer_is_wide_where_there_is_much_to_learn_from_and_time_to_read_it() -> None:
+    much, model = corpus(100_000, 6), {"preset": "transformer"}
+    for text, training, width in (
+        (much, {}, 128),
+        (much, {"epochs": 12}, 256),
+        (much, {"epochs": 3}, 128),
+        (much, {"steps": 20_000}, 256),
+        (much, {"steps": 20_000, "minutes": 10}, 128),
+        (much, {"minutes": 600}, 256),
+        (corpus(50_000, 6), {"minutes": 600}, 128),
+    ):
+        assert chosen(text, model=model, training=training).model.width == width, training
+    assert chosen(much, model={**model, "width": 64}).model.width == 64
+    widths = [chosen(corpus(pairs, 12), model={"preset": "lstm-additive"}).model.width for pairs in (10_000, 30_000)]
+    assert widths == [128, 256]
 
 
 def test_the_corpus_names_the_architecture_where_the_user_does_not() -> None:
