@@ -15,9 +15,9 @@ from regard.data.corpus import Corpus, Example
 from regard.data.embedded import EMBEDDED
 from regard.errors import UserError
 
-SECONDS, MOST_SECONDS = 1500, 3000  # after which a run without limits of its own ends on two cores: about the first,
-ENOUGH_PASSES = 8  # or when it has read everything so often, but no later than the second
-WIDE_PASSES = 10  # that there must be time for until twice the width, which is three times the work, is chosen
+SECONDS = 1500  # a run without limits of its own ends after about so long on two cores,
+ENOUGH_PASSES, MOST_SECONDS = 8, 3000  # or, where so many passes take longer, after them, but not beyond so long
+WIDE_PASSES = 10  # what there must be time for where twice the width, three times the work, is chosen
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
 PASSES, MOST_DECAY = 8, 0.3  # in which weights fade by their decay, and the most of it that was of use (LOG.md)
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25  # what a run and its steps must take for two processes to pay (LOG.md)
@@ -255,13 +255,13 @@ def _seconds(batches: float, each: float) -> float:
 def _passes(given: TrainingConfig, model: ModelConfig, tokenizer: TokenizerConfig, reading: Reading) -> float:
     """How often such a model can read everything, within the limits that are set, or the time that is chosen."""
     each = step_seconds(reading.batch_tokens, reading.tokens, model, _entries(tokenizer))
+    one = reading.batches * each  # seconds of a pass
     limits = [
-        math.inf if given.epochs is None else given.epochs,
-        math.inf if given.steps is None else given.steps / reading.batches,
-        math.inf if given.minutes is None else 60 * given.minutes / each / reading.batches,
+        given.epochs,
+        None if given.steps is None else given.steps / reading.batches,
+        None if given.minutes is None else 60 * given.minutes / one,
     ]
-    open_still = min(limits) == math.inf
-    return _seconds(reading.batches, each) / each / reading.batches if open_still else min(limits)
+    return min((limit for limit in limits if limit is not None), default=_seconds(reading.batches, each) / one)
 
 
 def _entries(tokenizer: TokenizerConfig) -> int:
