@@ -101,7 +101,7 @@ class ModelConfig(Section):
     query: Literal["state", "state-and-token"] = "state"
     """recurrent decoder: what attention asks with: its last state, or that and the last token (chosen for sentences)"""
     width: Positive = 256
-    """width of states and embeddings"""
+    """width of states and embeddings (chosen by the corpus: mostly 128)"""
     encoder_width: Positive | None = None
     """width of the encoder, where it differs"""
     decoder_width: Positive | None = None

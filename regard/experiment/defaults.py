@@ -3,49 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
 from regard.config import ModelConfig, RunConfig, TokenizerConfig, TrainingConfig, preset_fields
 from regard.config.check import check
-from regard.config.tree import CELL, PICTURE_ENCODERS
-from regard.data.corpus import Corpus, Example
+from regard.config.tree import PICTURE_ENCODERS
+from regard.data.corpus import Corpus
 from regard.data.embedded import EMBEDDED
 from regard.errors import UserError
+from regard.experiment.measure import Measure, count_words, measure_captions, measure_text
+from regard.experiment.pace import Pace, Reading
 
-SECONDS = 1500  # a run without limits of its own ends after about so long on two cores,
-ENOUGH_PASSES, MOST_SECONDS = 8, 3000  # or, where so many passes take longer, after them, but not beyond so long
-WIDE_PASSES = 10  # what there must be time for where twice the width, three times the work, is chosen
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
-PASSES, MOST_DECAY = 8, 0.3  # in which weights fade by their decay, and the most of it that was of use (LOG.md)
+SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces
+FADING_PASSES, MOST_DECAY = 8, 0.3  # in which weights fade by their decay, and the most that was of use (LOG.md)
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25  # what a run and its steps must take for two processes to pay (LOG.md)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the corpus is read: a pair has about so many tokens on its longer side, a pass so many batches."""
-
-    tokens: float
-    batch_tokens: int
-    batches: float
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What decides: how much text there is and of what kind."""
-
-    pairs: int
-    source: float  # mean characters
-    target: float
-    letters: int  # different characters
-    overlap: float  # how much of the text on each side is written in characters that both sides use
-    cells: int = 0  # positions of a picture
-
-    @property
-    def longer(self) -> float:
-        return max(self.source, self.target)
 
 
 def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
@@ -55,8 +27,9 @@ def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
     suggested = corpus.tokenizer if config.data.corpus in EMBEDDED else TokenizerConfig()
     tokenizer = _tokenizer(config, suggested, measure)
     metric = config.training.metric or _metric(config.model, corpus, measure)
-    reading = _reading(config.training, tokenizer, measure, metric)
-    model = _model(config, tokenizer, reading, measure, metric)
+    entries = _entries(config.model, tokenizer, corpus, measure)
+    reading = _reading(config.training, tokenizer, measure, metric, entries)
+    model = _model(config, reading, measure, metric)
     training = _training(config.training, model, tokenizer, reading, metric)
     return config.model_copy(update={"tokenizer": tokenizer, "model": model, "training": training})
 
@@ -70,20 +43,13 @@ def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
     return config.model_copy(update={"model": ModelConfig.model_validate(fields)})
 
 
-def _model(
-    config: RunConfig, tokenizer: TokenizerConfig, reading: Reading, measure: Measure, metric: str
-) -> ModelConfig:
+def _model(config: RunConfig, reading: Reading, measure: Measure, metric: str) -> ModelConfig:
     """Width and dropout by how much there is to learn from, positions by what is learned, where they are not set."""
     given = config.model
     attends = bool({"transformer", "convolution", "grid", "patches"} & {given.encoder, given.decoder})
     chosen: dict[str, Any] = {}
     if "width" not in given.model_fields_set:
-        wide = given.model_copy(update={"width": 256})
-        if attends:
-            pays = measure.pairs >= 100_000 and _passes(config.training, wide, tokenizer, reading) >= WIDE_PASSES
-        else:
-            pays = measure.pairs >= 20_000
-        chosen["width"] = 256 if pays else 128
+        chosen["width"] = 256 if _wide(config, reading, measure, attends) else 128
     if given.dropout is None:
         chosen["dropout"] = _dropout(metric, measure, attends)
     if given.ffn_dropout is None and {"transformer", "patches"} & {given.encoder, given.decoder}:
@@ -99,6 +65,14 @@ def _model(
     return model
 
 
+def _wide(config: RunConfig, reading: Reading, measure: Measure, attends: bool) -> bool:
+    """Whether twice the width, three times the work, pays: for most where there is time for it, too."""
+    if not attends:
+        return measure.different >= 20_000
+    wide = config.model.model_copy(update={"width": 256})
+    return measure.different >= 100_000 and Pace.of(wide, reading, config.training).is_enough(config.training)
+
+
 def _turning(model: ModelConfig) -> ModelConfig:
     """Rotary positions, which learn sentences in fewer passes (LOG.md), where the model can have them."""
     turning = model.model_copy(update={"positions": "rotary"})
@@ -107,29 +81,6 @@ def _turning(model: ModelConfig) -> ModelConfig:
     except UserError:
         return model
     return turning
-
-
-def measure_text(examples: list[Example]) -> Measure:
-    sources, targets = _letters(e.source for e in examples), _letters(e.target for e in examples)
-    both = sources.keys() & targets.keys()
-    shares = [sum(side[letter] for letter in both) / max(side.total(), 1) for side in (sources, targets)]
-    pairs = max(len(examples), 1)
-    return Measure(
-        pairs, sources.total() / pairs, targets.total() / pairs, len(sources.keys() | targets.keys()), min(shares)
-    )
-
-
-def measure_captions(examples: list[Example], model: ModelConfig) -> Measure:
-    """Of pictures only the captions are text."""
-    text = measure_text([Example("", example.target) for example in examples])
-    return replace(text, cells=(model.image_size // CELL) ** 2)
-
-
-def _letters(texts: Iterable[str]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(text)
-    return counts
 
 
 def _tokenizer(config: RunConfig, suggested: TokenizerConfig, measure: Measure) -> TokenizerConfig:
@@ -151,8 +102,7 @@ def _size(kind: str, measure: Measure) -> int:
     """Entries that are seen often enough to be learned; a small output layer is also what makes a CPU fast."""
     if kind == "character":
         return 8000
-    sizes = ((2_000, 1000), (8_000, 2000), (20_000, 4000), (300_000, 8000))
-    size = next((size for pairs, size in sizes if measure.pairs < pairs), 16000)
+    size = next((size for characters, size in SIZES if measure.text < characters), MOST_PIECES)
     return 2 * size if kind == "word" else size
 
 
@@ -168,16 +118,26 @@ def _dropout(metric: str, measure: Measure, attends: bool) -> float:
     """Less where there is more to learn from. Rules, tasks with one right answer, are blurred by it in an RNN, but a
     Transformer without it learns the examples by heart (LOG.md: addition)."""
     if metric == "exact":
-        return 0.1 if attends or measure.pairs < 20_000 else 0.0
-    return 0.3 if measure.pairs < 10_000 else 0.2 if measure.pairs < 100_000 else 0.1
+        return 0.1 if attends or measure.different < 20_000 else 0.0
+    return 0.3 if measure.different < 10_000 else 0.2 if measure.different < 100_000 else 0.1
 
 
-def _reading(given: TrainingConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str) -> Reading:
+def _entries(model: ModelConfig, tokenizer: TokenizerConfig, corpus: Corpus, measure: Measure) -> int:
+    """About how many the output layer will have: a size is what a tokenizer may have, not what it finds."""
+    if model.decoder == "none":
+        return len({example.target for example in corpus.train})
+    if tokenizer.kind == "character":
+        return measure.letters
+    assert tokenizer.size is not None
+    return min(tokenizer.size, count_words(corpus.train)) if tokenizer.kind == "word" else tokenizer.size
+
+
+def _reading(given: TrainingConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str, entries: int) -> Reading:
     tokens = max(_tokens(measure.longer, tokenizer), measure.cells)
     everything = measure.pairs * tokens
     most = 2048 if metric in SENTENCES else 4096  # sentences: as many tokens in twice the steps teach more (LOG.md)
     batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), most)
-    return Reading(tokens, batch_tokens, everything / batch_tokens)
+    return Reading(tokens, batch_tokens, everything / batch_tokens, entries)
 
 
 def _training(
@@ -185,16 +145,16 @@ def _training(
 ) -> TrainingConfig:
     batch_tokens, batches = reading.batch_tokens, reading.batches
     text = metric in SENTENCES
-    each = step_seconds(batch_tokens, reading.tokens, model, _entries(tokenizer))
+    pace = Pace.of(model, reading, given)
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
-        steps = _steps(batches, each)
+        steps = pace.steps()
     planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
     rate = given.rate or _rate(model, optimizer, batch_tokens)
-    long = min(known * each, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
-    shared = long and each >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
+    long = min(known * pace.step, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
+    shared = long and pace.step >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
     acquainted = text and model.transforms and tokenizer.kind != "character"  # letters stand in every pair
     choices = {
         "steps": steps,
@@ -219,8 +179,9 @@ def _training(
 
 
 def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
-    """About how many tokens so many characters become, with the end mark."""
-    per_token = {"character": 1.0, "word": 3.0, "bpe": 3.5, "unigram": 3.5}[tokenizer.kind or "bpe"]
+    """About how many tokens so many characters become, with the end mark; pieces as on Multi30k and Home Assistant."""
+    kind, size = tokenizer.kind, tokenizer.size or 4000
+    per_token = {"character": 1.0, "word": 3.0}.get(kind or "", max(3.9 + 0.5 * math.log2(size / 4000), 1.0))
     return characters / per_token + 1
 
 
@@ -236,45 +197,5 @@ def _rate(model: ModelConfig, optimizer: str, batch_tokens: int) -> float:
 
 
 def _decay(rate: float, batches: float) -> float:
-    """At the highest rate, what was learned fades to 1/e in PASSES: the more steps a pass has, the less at each."""
-    return float(f"{min(1 / (PASSES * rate * batches), MOST_DECAY):.2g}")
-
-
-def _steps(batches: float, each: float) -> int:
-    """Forty passes, but no more than the time allows; and enough steps to learn anything from a small corpus."""
-    wanted = max(40 * batches, 1500)
-    steps = min(wanted, max(_seconds(batches, each) / each, 200))
-    return round(steps / 50) * 50 or 50
-
-
-def _seconds(batches: float, each: float) -> float:
-    """What a run may take that has no limits of its own: longer where there is more to read."""
-    return min(max(ENOUGH_PASSES * batches * each, SECONDS), MOST_SECONDS)
-
-
-def _passes(given: TrainingConfig, model: ModelConfig, tokenizer: TokenizerConfig, reading: Reading) -> float:
-    """How often such a model can read everything, within the limits that are set, or the time that is chosen."""
-    each = step_seconds(reading.batch_tokens, reading.tokens, model, _entries(tokenizer))
-    one = reading.batches * each  # seconds of a pass
-    limits = [
-        given.epochs,
-        None if given.steps is None else given.steps / reading.batches,
-        None if given.minutes is None else 60 * given.minutes / one,
-    ]
-    return min((limit for limit in limits if limit is not None), default=_seconds(reading.batches, each) / one)
-
-
-def _entries(tokenizer: TokenizerConfig) -> int:
-    return 300 if tokenizer.kind == "character" else tokenizer.size or 0
-
-
-def step_seconds(batch_tokens: int, tokens: float, model: ModelConfig, size: int) -> float:
-    """A guess of how long an update takes on two cores: the multiplications, and what every time step costs anew."""
-    width = model.width
-    depth = (model.encoder_depth or model.depth) + (model.decoder_depth or model.depth)
-    per_layer = {"transformer": 14, "convolution": 10, "rnn": {"rnn": 2, "gru": 6, "lstm": 8}[model.cell], "none": 0}
-    per_layer |= {"patches": 14, "grid": 60}
-    matrices = width * width * (per_layer[model.encoder] + per_layer[model.decoder]) * depth / 2
-    work = 6 * batch_tokens * (matrices + width * size) / 80e9
-    sequential = 1.5e-3 * tokens * depth if "rnn" in (model.encoder, model.decoder) else 0.0
-    return work + sequential + 5e-3
+    """What was learned at the highest rate fades to 1/e in so many passes: the more steps one has, the less at each."""
+    return float(f"{min(1 / (FADING_PASSES * rate * batches), MOST_DECAY):.2g}")

@@ -28,6 +28,7 @@ class Estimate:
     steps: int | None
     step_seconds: float
     memory: int | None  # bytes at the peak, of all processes; None where the system does not tell
+    batches: int  # of a pass
 
     @property
     def seconds(self) -> float | None:
@@ -37,11 +38,16 @@ class Estimate:
         """For people, in a line; `minutes`: where the clock ends training, if it does."""
         each = f"{self.step_seconds:.2g} s a step"
         if self.seconds is not None and (minutes is None or self.seconds < 60 * minutes):
-            each = f"{self.steps:,} steps in about {clock(self.seconds)}, {each}"
+            each = f"{self._steps(self.steps or 0)} in about {clock(self.seconds)}, {each}"
         elif minutes is not None:
-            each = f"about {60 * minutes / self.step_seconds:,.0f} steps in {clock(60 * minutes)}, {each}"
+            each = f"about {self._steps(60 * minutes / self.step_seconds)} in {clock(60 * minutes)}, {each}"
         memory = "" if self.memory is None else f"; {self.memory / 2**30:.1f} GiB of memory"
         return f"estimate: {each}, without the looks at dev{memory}"
+
+    def _steps(self, steps: float) -> str:
+        passes = steps / self.batches
+        read = f"{passes:.1f} epochs" if passes >= 1 else f"{passes:.2g} epochs: not every pair is read"
+        return f"{steps:,.0f} steps ({read})"
 
 
 def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | None) -> Estimate | None:
@@ -49,7 +55,8 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
     left = None if steps is None else max(steps - state.progress.step, 0)
     if left is not None and left < SHORT:
         return None
-    batches = [part_batch(pairs, rows, training, 0) for rows in _chosen(pairs, training)]
+    plan = part_plan(pairs, training, 0)
+    batches = [part_batch(pairs, rows, training, 0) for rows in _chosen(plan, pairs)]
     state.model.train()
     all_threads = torch.get_num_threads()
     torch.set_num_threads(threads_each(training))
@@ -67,7 +74,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
     copies = 2 + 1 + training.average  # moments, the best, and those to average
     peak = _peak()
     memory = None if peak is None else peak * (training.processes or 1) + copies * weights
-    return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory)
+    return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory, len(plan))
 
 
 def _step_seconds(state: State, training: TrainingConfig) -> float:
@@ -83,9 +90,8 @@ def _step_seconds(state: State, training: TrainingConfig) -> float:
     return time.perf_counter() - began
 
 
-def _chosen(pairs: Pairs, training: TrainingConfig) -> list[np.ndarray]:
+def _chosen(batches: list[np.ndarray], pairs: Pairs) -> list[np.ndarray]:
     """The largest batch first, for the memory and to warm up; then some from the whole range of lengths."""
-    batches = part_plan(pairs, training, 0)
     sizes = [
         len(rows) * int(max(pairs.source_lengths[rows].max(), pairs.target_lengths[rows].max())) for rows in batches
     ]

@@ -14,7 +14,8 @@ from docs_pages import GENERATED, MAKERS, PAGES, ROOT, fill
 from regard.checkpoint import FORMAT
 from regard.config import PRESETS
 from regard.data.splits import AT_MOST, SHARE
-from regard.experiment.defaults import ENOUGH_PASSES, MOST_SECONDS, SECONDS, WIDE_PASSES
+from regard.experiment.defaults import MOST_PIECES, SIZES
+from regard.experiment.pace import ENOUGH_PASSES, MOST_SECONDS, USUAL_SECONDS
 from regard.experiment.resuming import EXTENDABLE
 
 UPDATE = "run `python tests/docs/docs_pages.py`"
@@ -55,9 +56,13 @@ def test_every_preset_has_its_formula() -> None:
 def test_numbers_in_prose_are_those_of_the_code() -> None:
     page = text_of("docs/your-own-pairs.md")
     assert f"{SHARE:.0%} of the pairs, at most {AT_MOST:,}," in page
-    words = {8: "eight", 10: "ten"}
-    assert f"{SECONDS // 60} minutes on two cores, or {words[ENOUGH_PASSES]} passes where these take longer" in page
-    assert f"up to {MOST_SECONDS // 60} minutes" in page and f"time for {words[WIDE_PASSES]} passes" in page
+    passes = {8: "eight"}[ENOUGH_PASSES]
+    assert f"{USUAL_SECONDS // 60} minutes on two cores, or {passes} passes where these take longer" in page
+    assert f"up to {MOST_SECONDS // 60} minutes" in page and f"else into {MOST_SECONDS // 60}" in page
+    assert f"{passes} passes by such a model are guessed to fit" in page
+    sizes = [f"{pieces:,} below {characters:,}" for characters, pieces in SIZES]
+    sizes[0] += " characters on the longer side"
+    assert f"{', '.join(sizes)}, then {MOST_PIECES:,};" in page
     named = page.partition("What may change on `--resume`:")[2].partition("Anything else")[0]
     assert all(f"{key}`" in named for key in EXTENDABLE)
     assert f"This is format {FORMAT}," in text_of("docs/run-directory.md")

@@ -36,10 +36,11 @@ def test_nothing_is_left_behind(preset: str, optimizer: Literal["adam", "muon"])
 
 
 def test_what_it_says() -> None:
-    whole = Estimate(3000, 0.5, 2**30)
+    whole = Estimate(3000, 0.5, 2**30, 400)
     assert whole.text(None) == (
-        "estimate: 3,000 steps in about 25:00, 0.5 s a step, without the looks at dev; 1.0 GiB of memory"
+        "estimate: 3,000 steps (7.5 epochs) in about 25:00, 0.5 s a step, without the looks at dev; 1.0 GiB of memory"
     )
-    assert "about 1,200 steps in 10:00" in whole.text(10)
-    assert "about 1,200 steps in 10:00" in Estimate(None, 0.5, None).text(10)
-    assert Estimate(None, 0.5, None).text(None) == "estimate: 0.5 s a step, without the looks at dev"
+    assert "about 1,200 steps (3.0 epochs) in 10:00" in whole.text(10)
+    assert "about 1,200 steps (1.2 epochs) in 10:00" in Estimate(None, 0.5, None, 1000).text(10)
+    assert Estimate(None, 0.5, None, 1000).text(None) == "estimate: 0.5 s a step, without the looks at dev"
+    assert "3,000 steps (0.6 epochs: not every pair is read) in about" in Estimate(3000, 0.5, None, 5000).text(None)
