@@ -129,7 +129,10 @@ def _entries(model: ModelConfig, tokenizer: TokenizerConfig, corpus: Corpus, mea
     if tokenizer.kind == "character":
         return measure.letters
     assert tokenizer.size is not None
-    return min(tokenizer.size, count_words(corpus.train)) if tokenizer.kind == "word" else tokenizer.size
+    if tokenizer.kind != "word":
+        return tokenizer.size
+    sides = ("source", "target") if tokenizer.shared else ("target",)
+    return min(tokenizer.size, count_words(getattr(example, side) for example in corpus.train for side in sides))
 
 
 def _reading(given: TrainingConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str, entries: int) -> Reading:

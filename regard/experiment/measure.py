@@ -49,9 +49,9 @@ def measure_captions(examples: list[Example], model: ModelConfig) -> Measure:
     return replace(text, cells=(model.image_size // CELL) ** 2)
 
 
-def count_words(examples: list[Example]) -> int:
-    """Different ones, on both sides."""
-    return len({word for example in examples for text in (example.source, example.target) for word in text.split()})
+def count_words(texts: Iterable[str]) -> int:
+    """Different ones."""
+    return len({word for text in texts for word in text.split()})
 
 
 def _letters(texts: Iterable[str]) -> Counter[str]:

@@ -29,6 +29,7 @@ class Estimate:
     step_seconds: float
     memory: int | None  # bytes at the peak, of all processes; None where the system does not tell
     batches: int  # of a pass
+    done: int = 0  # steps, before these
 
     @property
     def seconds(self) -> float | None:
@@ -46,8 +47,9 @@ class Estimate:
 
     def _steps(self, steps: float) -> str:
         passes = steps / self.batches
-        read = f"{passes:.1f} epochs" if passes >= 1 else f"{passes:.2g} epochs: not every pair is read"
-        return f"{steps:,.0f} steps ({read})"
+        epochs = f"{passes:.1f} epochs" if passes >= 1 else f"{passes:.2g} epochs"
+        unread = ": not every pair is read" if self.done + steps < self.batches else ""
+        return f"{steps:,.0f} steps ({epochs}{unread})"
 
 
 def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | None) -> Estimate | None:
@@ -74,7 +76,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
     copies = 2 + 1 + training.average  # moments, the best, and those to average
     peak = _peak()
     memory = None if peak is None else peak * (training.processes or 1) + copies * weights
-    return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory, len(plan))
+    return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory, len(plan), state.progress.step)
 
 
 def _step_seconds(state: State, training: TrainingConfig) -> float:

@@ -63,7 +63,7 @@ def test_short_strings_are_spelled_and_sentences_are_not() -> None:
     assert (long.tokenizer.kind, long.training.metric, long.training.label_smoothing) == ("bpe", "chrf", 0.1)
 
 
-def test_sizes_grow_with_the_corpus() -> None:
+def test_dropout_falls_and_batches_grow_with_the_corpus() -> None:
     configs = [chosen(corpus(pairs, 8)) for pairs in (500, 5000, 15_000, 100_000)]
     dropouts = [config.model.dropout or 0 for config in configs]
     assert dropouts == sorted(dropouts, reverse=True) and dropouts[0] > dropouts[-1]

@@ -56,6 +56,9 @@ def test_classes_and_words_are_counted_not_guessed() -> None:
         for each, preset in ((classes, "transformer-classifier"), (few, "transformer"), (many, "transformer"))
     ]
     assert min(steps[:2]) > 1.5 * steps[2]
+    apart = {"kind": "word", "shared": False}  # then the words of the sources are not chosen from
+    back = own([Example(one.target, one.source) for one in many.train])
+    assert chosen(back, model={"preset": "transformer", "depth": 2}, tokenizer=apart).training.steps == steps[1]
 
 
 def test_a_model_is_wide_where_there_is_much_to_learn_from_and_time_to_read_it() -> None:

@@ -31,6 +31,9 @@ def test_nothing_is_left_behind(preset: str, optimizer: Literal["adam", "muon"])
     assert all(torch.equal(before[name], tensor) for name, tensor in weights_of(model).items())
     assert not state.optimizer.moments() and all(one.grad is None for one in model.parameters())
     assert estimate(state, PAIRS, training, 10) is None
+    state.progress.step = 800
+    going_on = estimate(state, PAIRS, training, 1000)
+    assert going_on is not None and (going_on.steps, going_on.done, found.done) == (200, 800, 0)
     state.progress.step = 950
     assert estimate(state, PAIRS, training, 1000) is None, "hardly anything is left of it"
 
@@ -44,3 +47,4 @@ def test_what_it_says() -> None:
     assert "about 1,200 steps (1.2 epochs) in 10:00" in Estimate(None, 0.5, None, 1000).text(10)
     assert Estimate(None, 0.5, None, 1000).text(None) == "estimate: 0.5 s a step, without the looks at dev"
     assert "3,000 steps (0.6 epochs: not every pair is read) in about" in Estimate(3000, 0.5, None, 5000).text(None)
+    assert "3,000 steps (0.6 epochs) in about" in Estimate(3000, 0.5, None, 5000, done=2000).text(None), "all was read"
