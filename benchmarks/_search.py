@@ -1,8 +1,7 @@
 """What every peer that decodes does: make its model, then write a translation for each source of each line it is sent.
 
 Needs torch alone: python PEER.py MODEL-AS-JSON; a line is [sources, lengths, beams, sentences in a batch] as JSON. The
-weights are random and would stop at once or never, so every translation has as many tokens as its length says; a peer
-that cannot be told so for each is sent equal ones, which are the model's field `written`.
+weights are random and would stop at once or never, so every translation is made to end where its length says.
 """
 
 from __future__ import annotations
@@ -19,6 +18,35 @@ from torch.nn.utils.rnn import pad_sequence
 EOS = 2  # 0 is padding
 Search = Callable[[Tensor, Tensor, int], int]
 """Sources (B, S), longest first, the lengths to be written (B,), and beams: the tokens of its best translations."""
+
+
+class Ends:
+    """Every row ends at a length of its own, EOS counted, not before and not after: as trained weights do. A search may
+    move its rows about and let some go: they are known again by what they look at, their part of the encoder's
+    outputs."""
+
+    def __init__(self, eos: int = EOS) -> None:
+        self._eos, self._lengths = eos, {}
+
+    def begin(self, lengths: Tensor) -> None:
+        """A search for rows of these lengths, in this order, begins."""
+        self._told, self._step = lengths, 0
+
+    def force(self, scores: Tensor, memory: Tensor) -> Tensor:
+        """Logits or log-probabilities (R, V) of a step's next tokens, changed in place; memory (R, S, D), in which the
+        first state has read the whole source."""
+        seen = memory[:, 0, -1].tolist()
+        if self._step == 0:
+            self._lengths = dict(
+                zip(seen, self._told.repeat_interleave(len(seen) // len(self._told)).tolist(), strict=False)
+            )
+        self._step += 1
+        scores[:, self._eos] = -torch.inf
+        ending = [row for row, one in enumerate(seen) if self._lengths[one] <= self._step]
+        if ending:
+            scores[ending] = -torch.inf
+            scores[ending, self._eos] = 0.0
+        return scores
 
 
 def serve(make: Callable[[dict[str, Any]], Search]) -> None:

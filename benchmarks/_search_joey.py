@@ -6,21 +6,29 @@ from types import SimpleNamespace
 from typing import Any
 
 from _joey import joey_model, swapped
-from _search import Search, serve
+from _search import Ends, Search, serve
 from joeynmt.search import search as joey_search  # pyrefly: ignore[missing-import]
 from torch import Tensor
 
 
 def make(fields: dict[str, Any]) -> Search:
     model = joey_model(fields).eval()
+    ends, plain = Ends(model.eos_index), model.forward
+
+    def ending(return_type: str, **inputs: Any) -> Any:
+        found = plain(return_type=return_type, **inputs)
+        if return_type == "decode":
+            ends.force(found[0][:, -1], inputs["encoder_output"])
+        return found
+
+    model.forward = ending
 
     def search(sources: Tensor, lengths: Tensor, beams: int) -> int:
         real = sources != 0
         batch = SimpleNamespace(src=swapped(sources), src_mask=real.unsqueeze(1), src_length=real.sum(1), has_trg=False)
-        found, _, _ = joey_search(
-            model, batch, fields["written"], beams, beam_alpha=1.0, min_output_length=fields["written"]
-        )
-        return found.size
+        ends.begin(lengths)
+        found, _, _ = joey_search(model, batch, fields["longest"], beams, beam_alpha=1.0)
+        return int(((found == model.eos_index).argmax(1) + 1).sum())
 
     return search
 

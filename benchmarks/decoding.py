@@ -5,10 +5,9 @@ python benchmarks/decoding.py [RUN SOURCES] [--beside RUN] [--rounds 3] [--sente
 Without a run, a Transformer is trained on dates first. Every engine of ours has the same weights, but for those of a
 run that is put beside it (a student and its teacher). CTranslate2 by hand: its Translator called on token lists, as a
 user would who converted the model. A peer, where its environment exists (benchmarks/peers.py makes it), has random
-weights of the same size, and writes as many tokens as the model does without a beam: transformers for each sentence,
-the others, which cannot be told so, on average for all, which spares them waiting for the longest of a batch. In bulk
-it takes sentences sorted by length, as many at once as was fastest. One at a time takes a tenth of the sentences. An
-LSTM of ours whose tokens ask (model.query) does a little more than its peers.
+weights of the same size, and writes as many tokens for each sentence as the model does without a beam. In bulk it
+takes sentences sorted by length, as many at once as was fastest. One at a time takes a tenth of the sentences. An LSTM
+of ours whose tokens ask (model.query) does a little more than its peers.
 """
 
 from __future__ import annotations
@@ -54,11 +53,10 @@ class Peer:
     folder: str
     script: str
     models: tuple[str, ...]
-    each: bool = False  # every translation can be told its length
 
 
 PEERS = (
-    Peer("transformers", "transformers", "_search_marian.py", ("transformer",), each=True),
+    Peer("transformers", "transformers", "_search_marian.py", ("transformer",)),
     Peer("JoeyNMT", "joeynmt", "_search_joey.py", ("lstm-additive",)),
     Peer("eole", "eole", "_search_eole.py", ("lstm-additive",)),
 )
@@ -107,7 +105,7 @@ def _engines(run: str, texts: list[str], peers: Path) -> dict[str, Translate]:
         by_hand(texts[:8], 1)
     results = model.translate_all(texts, model.search_with(beams=1))
     lengths = {text: min(len(one.tokens) + 1, LONGEST) for text, one in zip(texts, results, strict=True)}
-    fields = _fields(model, round(statistics.mean(lengths[text] for text in texts)))
+    fields = _fields(model)
     for peer in PEERS:
         python = peers / peer.folder / "bin" / "python"
         if fields["preset"] in peer.models and python.exists():
@@ -122,7 +120,12 @@ def _own_engines(run: str, name: str, texts: list[str]) -> dict[str, Translate]:
     """Every engine of ours that takes the run's model, warmed up."""
     plain = _load(run, "torch")
     fast = () if why_not(plain.run.config.model, plain.model) else ("ctranslate2", "ctranslate2-int8")
-    engines = {f"{name}, {engine}": _ours(_load(run, engine)) for engine in ("torch", *fast)}
+    engines: dict[str, Translate] = {}
+    for engine in ("torch", *fast):
+        model = _load(run, engine)
+        engines[f"{name}, {engine}"] = _ours(model)
+        if model.run.lexicon is not None:
+            engines[f"{name}, {engine}, short list"] = _ours(model, short_list=True)
     for translate in engines.values():
         translate(texts[:8], 1)
     return engines
@@ -134,8 +137,8 @@ def _load(run: str, engine: str) -> Translator:
     return model
 
 
-def _ours(model: Translator) -> Translate:
-    return lambda texts, beams: model.translate_all(texts, model.search_with(beams=beams))
+def _ours(model: Translator, short_list: bool = False) -> Translate:
+    return lambda texts, beams: model.translate_all(texts, model.search_with(beams=beams, short_list=short_list))
 
 
 def _by_hand(model: Translator, precision: str) -> Translate:
@@ -152,11 +155,11 @@ def _by_hand(model: Translator, precision: str) -> Translate:
     return translate
 
 
-def _fields(model: Translator, written: int) -> dict[str, Any]:
+def _fields(model: Translator) -> dict[str, Any]:
     """What a peer needs to know to make a model of the same size."""
     config = model.run.config.model
     fields = {"width": config.width, "depth": config.depth, "heads": config.heads, "dropout": 0.0}
-    fields |= {"ffn_width": config.ffn_width or 4 * config.width, "written": written}
+    fields |= {"ffn_width": config.ffn_width or 4 * config.width, "longest": LONGEST}
     return {**fields, "preset": _preset(config), "size": model.target_tokenizer.size}
 
 
@@ -180,7 +183,7 @@ def _asked(peer: Peer, python: Path, model: Translator, fields: dict[str, Any], 
             sys.exit(f"{peer.name} did not start: {' '.join(command[:2])}")
 
     def ask(texts: list[str], beams: int, size: int) -> None:
-        wanted = [lengths[text] if peer.each else fields["written"] for text in texts]
+        wanted = [lengths[text] for text in texts]
         stdin.write(json.dumps([model.source_tokenizer.encode_batch(texts), wanted, beams, size]) + "\n")
         stdin.flush()
         answer = stdout.readline().strip()

@@ -45,14 +45,17 @@ class TooLong:
 
 @contextmanager
 def evaluating(model: Model) -> Iterator[None]:
-    """Evaluation mode without gradients, and back to the mode there was."""
+    """Evaluation mode without gradients, and back to the mode there was. A model that is in it is left alone: a walk
+    through its modules takes a tenth of the time of one sentence."""
     training = model.training
-    model.eval()
+    if training:
+        model.eval()
     try:
         with torch.inference_mode():
             yield
     finally:
-        model.train(training)
+        if training:
+            model.train()
 
 
 def too_long(model: Model, source: Source, prefix: Sequence[int] = ()) -> TooLong | None:

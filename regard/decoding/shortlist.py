@@ -21,7 +21,7 @@ class ShortListed(Model):
         self.model, self.ids, self.layer = model, ids, layer
         self.narrow = layer.only(ids)
         self.max_source, self.max_target, self.max_total = model.max_source, model.max_target, model.max_total
-        self.train(model.training)  # a new module would train, and the model in it with it
+        self.training = model.training  # a new module would train
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
         return self.model.encode(source, mask)

@@ -62,7 +62,7 @@ class Narrowed:
         return F.linear(states, self.weight, self.bias)
 
     def only(self, ids: Tensor) -> Narrowed:
-        return Narrowed(self.weight[ids], self.bias[ids])
+        return Narrowed(self.weight.index_select(0, ids), self.bias.index_select(0, ids))
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ class Rehearsal:
 
     def __init__(self, model: Model) -> None:
         self._model, self._ready = model, model
+        self._parameters = list(model.parameters())
         self._made_of = -1
 
     def model(self) -> Model:
         """The one to search with: ready, or as it is where somebody watches."""
         if watched():
             return self._model
-        now = sum(parameter._version for parameter in self._model.parameters())  # each change in place adds one
+        now = sum(parameter._version for parameter in self._parameters)  # each change in place adds one
         if now != self._made_of:
             self._ready, self._made_of = stepping(self._model), now
         return self._ready

@@ -43,7 +43,7 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
                 model.step(tokens, memory.begun(), plain),
                 ready.step(tokens, memory.begun(), state),
             )
-            torch.testing.assert_close(found, logits)
+            torch.testing.assert_close(found, logits, rtol=5e-5, atol=3e-5)  # sums are taken in another order
     assert isinstance(state, Cache) and state.length == ROOM + 2 <= state.past.shape[3]
 
 

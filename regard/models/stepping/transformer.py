@@ -1,25 +1,33 @@
 """A Transformer's decoder, made ready to write token by token.
 
 Queries, keys and values of a layer are one product; the memory's keys and values of all layers are one product, made
-once; those of the tokens so far stand in one tensor with room for more, so that beams change places in one move.
+once; those of the tokens so far stand in one tensor with room for more, so that beams change places in one move. What
+joins the residual path is added by the product that makes it. No module is called on the way: for a row or a few, that
+would take as long as what the module does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.models.seq2seq import OF_SOURCE, Decoder, Memory, State
 from regard.models.transformer import DecoderLayer, TransformerDecoder, TransformerState
 from regard.nn.attention import MultiHeadAttention
+from regard.nn.blocks import Residual
 from regard.nn.masks import causal_mask, key_mask
 from regard.nn.positions import alibi, turns
 from regard.nn.taps import watched
 
 ROOM = 16  # tokens that are written before the first move into a larger room
+TURNED = 256  # positions whose turns are made ready
+
+Change = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,52 @@ class Cache(State):
     absent: Tensor | None = field(metadata=OF_SOURCE)  # (B, 1, 1, S): nought, or -inf where there is padding
 
 
+@dataclass(frozen=True)
+class Around:
+    """What stands before and behind a sublayer, as its residual has it."""
+
+    before: Change
+    after: Change
+
+    @classmethod
+    def of(cls, residual: Residual) -> Self:
+        norm = norming(residual.norm)
+        return cls(norm if residual.place == "pre" else _as_it_is, norm if residual.place == "post" else _as_it_is)
+
+
+@dataclass(frozen=True)
+class ReadyLayer:
+    """A layer's weights, each as a product from the left takes it: (in, out)."""
+
+    own: Tensor  # queries, keys and values side by side
+    own_output: Tensor
+    query: Tensor  # across
+    across_output: Tensor
+    inner: Tensor
+    inner_bias: Tensor
+    outer: Tensor
+    outer_bias: Tensor
+    activation: Change
+    around: tuple[Around, Around, Around]  # self-attention, cross-attention, feed-forward
+
+    @classmethod
+    def of(cls, layer: DecoderLayer) -> Self:
+        own, across, forward = layer.self_attention, layer.cross_attention, layer.feed_forward
+        assert isinstance(across, MultiHeadAttention) and layer.cross_residual is not None
+        return cls(
+            torch.cat((own.query_proj.weight, own.key_proj.weight, own.value_proj.weight)).t(),
+            own.output_proj.weight.t(),
+            across.query_proj.weight.t(),
+            across.output_proj.weight.t(),
+            forward.inner_proj.weight.t(),
+            forward.inner_proj.bias,
+            forward.output_proj.weight.t(),
+            forward.output_proj.bias,
+            forward.activation,
+            (Around.of(layer.self_residual), Around.of(layer.cross_residual), Around.of(layer.ffn_residual)),
+        )
+
+
 class SteppingTransformer(Decoder[Cache | TransformerState]):
     """Where somebody watches or asks for gradients, the decoder it was made of."""
 
@@ -39,16 +93,19 @@ class SteppingTransformer(Decoder[Cache | TransformerState]):
     def __init__(self, decoder: TransformerDecoder) -> None:
         super().__init__()
         self.decoder, self.output = decoder, decoder.output
-        own = [layer.self_attention for layer in decoder.layers]
+        own = next(iter(decoder.layers)).self_attention
         across = [layer.cross_attention for layer in decoder.layers if layer.cross_attention is not None]
-        self.heads, self.positions = own[0].heads, own[0].positions
-        self.own = [torch.cat((one.query_proj.weight, one.key_proj.weight, one.value_proj.weight)) for one in own]
+        self.heads, self.positions = own.heads, own.positions
+        self.layers = [ReadyLayer.of(layer) for layer in decoder.layers]
         self.across = torch.cat([side.weight for one in across for side in (one.key_proj, one.value_proj)])
+        self.last = norming(decoder.norm)
+        first = torch.arange(TURNED, device=own.key_proj.weight.device)
+        self.turns = turns(first, own.key_proj.out_features // self.heads) if self.positions == "rotary" else None
 
     def start(self, memory: Memory) -> Cache | TransformerState:
         if watched() or torch.is_grad_enabled():
             return self.decoder.start(memory)
-        (batch, length), layers = memory.mask.shape, len(self.own)
+        (batch, length), layers = memory.mask.shape, len(self.layers)
         each = F.linear(memory.states, self.across).view(batch, length, layers, 2 * self.heads, -1)
         nothing = each.new_empty(batch, layers, 2 * self.heads, ROOM, each.shape[-1])
         absent = None
@@ -64,52 +121,61 @@ class SteppingTransformer(Decoder[Cache | TransformerState]):
         assert not watched(), "who watches, watches from the start"
         before, after = state.length, state.length + tokens.shape[1]
         past = with_room(state.past, before, after)
-        places = torch.arange(after, device=tokens.device)
-        turned = turns(places[before:], past.shape[-1])[:, None] if self.positions == "rotary" else None
-        bias = self._bias(places, before)
-        states = self.decoder.positions(self.decoder.embedding(tokens), before)
-        for index, layer in enumerate(self.decoder.layers):
-            room = past[:, index, :, :after]
-            inputs = layer.self_residual.before(states)
-            context = self._look_back(F.linear(inputs, self.own[index]), room, before, turned, bias)
-            states = layer.self_residual.after(states, layer.self_attention.output_proj(context))
-            states = self._look_across(states, layer, state.memory[:, index], state.absent)
-            states = layer.ffn_residual.after(states, layer.feed_forward(layer.ffn_residual.before(states)))
-        return self.decoder.norm(states), Cache(past, after, state.memory, state.absent)
+        turned, bias = self._turned(before, after, past), self._bias(before, after, past.device)
+        states = self.decoder.positions(self.decoder.embedding.plain(tokens), before).flatten(0, 1)  # (R·T, D)
+        for index, layer in enumerate(self.layers):
+            own, across, forward = layer.around
+            product = torch.mm(own.before(states), layer.own)
+            context = self._look_back(product, past[:, index, :, :after], before, turned, bias)
+            states = own.after(torch.addmm(states, context, layer.own_output))
+            context = self._look_across(torch.mm(across.before(states), layer.query), state, index)
+            states = across.after(torch.addmm(states, context, layer.across_output))
+            hidden = layer.activation(torch.addmm(layer.inner_bias, forward.before(states), layer.inner))
+            states = forward.after(torch.addmm(states, hidden, layer.outer).add_(layer.outer_bias))
+        return self.last(states).view(*tokens.shape, -1), Cache(past, after, state.memory, state.absent)
 
     def _look_back(
         self, product: Tensor, room: Tensor, before: int, turned: Tensor | None, bias: Tensor | None
     ) -> Tensor:
-        """Queries, keys, values (R, T, 3·H·K) of new tokens → contexts (R, T, H·K); the room (R, 2·H, S, K) takes
+        """Queries, keys, values (R·T, 3·H·K) of new tokens → contexts (R·T, H·K); the room (R, 2·H, S, K) takes
         the new keys and values in."""
-        heads = product.unflatten(2, (3 * self.heads, -1))  # (R, T, 3·H, K)
+        count, (rows, _, total, width) = self.heads, room.shape
+        heads = product.view(rows, total - before, 3 * count, width)
         if turned is not None:
-            torch.view_as_complex(heads[:, :, : 2 * self.heads].unflatten(3, (-1, 2))).mul_(turned)
-        queries, new = heads.transpose(1, 2).split([self.heads, 2 * self.heads], dim=1)
-        room[:, :, before:] = new
-        keys, values = room.split(self.heads, dim=1)
-        context = F.scaled_dot_product_attention(queries, keys, values, bias)
-        return context.transpose(1, 2).flatten(2)
+            torch.view_as_complex(heads[:, :, : 2 * count].unflatten(3, (-1, 2))).mul_(turned)
+        heads = heads.transpose(1, 2)  # (R, 3·H, T, K)
+        room[:, :, before:] = heads[:, count:]
+        context = F.scaled_dot_product_attention(heads[:, :count], room[:, :count], room[:, count:], bias)
+        return context.transpose(1, 2).reshape(len(product), -1)
 
-    def _look_across(self, states: Tensor, layer: DecoderLayer, memory: Tensor, absent: Tensor | None) -> Tensor:
-        """Rows that stand together share a memory: their queries are asked as if they were one row's."""
-        residual, attention = layer.cross_residual, layer.cross_attention
-        assert residual is not None and isinstance(attention, MultiHeadAttention)
-        asked = attention.query_proj(residual.before(states))  # (R, T, H·K)
-        queries = asked.view(memory.shape[0], -1, self.heads, memory.shape[-1]).transpose(1, 2)
-        keys, values = memory.split(self.heads, dim=1)
-        context = F.scaled_dot_product_attention(queries, keys, values, absent)
-        return residual.after(states, attention.output_proj(context.transpose(1, 2).reshape(asked.shape)))
+    def _look_across(self, asked: Tensor, state: Cache, index: int) -> Tensor:
+        """Queries (R·T, H·K) → contexts. Rows that stand together share a memory: theirs are asked as if they were one
+        row's."""
+        count, memory = self.heads, state.memory[:, index]
+        queries = asked.view(memory.shape[0], -1, count, memory.shape[-1]).transpose(1, 2)
+        context = F.scaled_dot_product_attention(queries, memory[:, :count], memory[:, count:], state.absent)
+        return context.transpose(1, 2).reshape(asked.shape)
 
-    def _bias(self, places: Tensor, before: int) -> Tensor | None:
+    def _turned(self, before: int, after: int, past: Tensor) -> Tensor | None:
+        """Of new tokens: (T, 1, K/2)."""
+        if self.turns is None:
+            return None
+        ready = self.turns[before:after]
+        if len(ready) < after - before:
+            ready = turns(torch.arange(before, after, device=past.device), past.shape[-1])
+        return ready[:, None]
+
+    def _bias(self, before: int, after: int, device: torch.device) -> Tensor | None:
         """What is added to the scores of new tokens: slopes, and nothing of what comes later (T, S)."""
+        alone = after - before == 1
+        if alone and self.positions != "alibi":
+            return None
+        places = torch.arange(after, device=device)
         slopes = alibi(self.heads, places[before:], places) if self.positions == "alibi" else None
-        if len(places) - before == 1:
+        if alone:
             return slopes
-        causes = causal_mask(len(places) - before, len(places), places.device)
-        return (torch.zeros(causes.shape, device=places.device) if slopes is None else slopes).masked_fill(
-            ~causes, -torch.inf
-        )
+        causes = causal_mask(after - before, after, device)
+        return (torch.zeros(causes.shape, device=device) if slopes is None else slopes).masked_fill(~causes, -torch.inf)
 
 
 def with_room(past: Tensor, before: int, after: int) -> Tensor:
@@ -119,3 +185,15 @@ def with_room(past: Tensor, before: int, after: int) -> Tensor:
     larger = past.new_empty(*past.shape[:3], 2 ** (after - 1).bit_length(), past.shape[4])
     larger[:, :, :, :before] = past[:, :, :, :before]
     return larger
+
+
+def norming(norm: nn.Module) -> Change:
+    """What a norm does, without the call of a module around it."""
+    if not isinstance(norm, nn.LayerNorm):
+        return _as_it_is
+    shape, weight, bias, eps = norm.weight.shape, norm.weight, norm.bias, norm.eps
+    return lambda states: torch.layer_norm(states, shape, weight, bias, eps)
+
+
+def _as_it_is(states: Tensor) -> Tensor:
+    return states
