@@ -75,9 +75,11 @@ class Hands:
         self.count = count
         self._gone = threading.Event()
         self._pool = ThreadPoolExecutor(count, "hand", _prepare, (threads, self._gone)) if count > 1 else None
-        self._all_threads = torch.get_num_threads()
+        self._all_threads, self._threads = torch.get_num_threads(), threads
 
     def __enter__(self) -> Self:
+        if self._pool is None:
+            torch.set_num_threads(self._threads)
         return self
 
     def __exit__(
@@ -85,6 +87,7 @@ class Hands:
     ) -> None:
         """What is not begun never will be; what is under way ends where it asks whether it is still wanted."""
         if self._pool is None:
+            torch.set_num_threads(self._all_threads)
             return
         self._gone.set()
         try:

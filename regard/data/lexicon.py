@@ -13,10 +13,11 @@ import numpy as np
 from regard.data.batches import Ragged, stretches
 from regard.data.tokenizer import BOS, EOS, PAD
 
-LIKELY = 64  # target tokens kept for a source token
-FREQUENT = 256  # target tokens that are always on the list
+LIKELY = 128  # target tokens kept for a source token
+FEWEST = 8  # of them in a list for many sources
+FREQUENT = 512  # target tokens that are always on the list
 ROUNDS = 4  # of expectation and maximization
-CELLS = 4_000_000  # pairs of a source and a target token that are looked at, about, in rows from all of the corpus
+CELLS = 8_000_000  # pairs of a source and a target token that are looked at, about, in rows from all of the corpus
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,15 @@ class Lexicon:
     frequent: np.ndarray  # (≤ FREQUENT,) target ids, the most frequent first
 
     def candidates(self, sources: Sequence[Sequence[int]], also: Sequence[int] = ()) -> np.ndarray:
-        """The target ids that may be written for any of these sources, ascending; the marks are among them."""
+        """The target ids that may be written for any of these sources, ascending; the marks are among them.
+
+        Sources lend each other their tokens: the more there are, the fewer each of their tokens has of its own, and
+        still a source of many misses fewer than a source alone (LOG.md).
+        """
         read = np.unique(np.concatenate([np.asarray([*source, EOS]) for source in sources]))
+        own = max(FEWEST, int(2 * LIKELY / len(sources) ** 0.5))
         extra = np.asarray([PAD, BOS, EOS, *also])
-        return np.unique(np.concatenate([extra, self.frequent, self.likely[read].ravel()]))
+        return np.unique(np.concatenate([extra, self.frequent, self.likely[read, :own].ravel()]))
 
 
 def learn_lexicon(source: Ragged, target: Ragged, source_size: int, target_size: int) -> Lexicon:
@@ -46,10 +52,10 @@ def learn_lexicon(source: Ragged, target: Ragged, source_size: int, target_size:
     keys, owner = keys[order], owner[order]
     rank = np.arange(len(keys)) - np.searchsorted(owner, owner)
     kept = rank < LIKELY
-    likely = np.full((source_size, LIKELY), PAD, dtype=np.int64)
+    likely = np.full((source_size, LIKELY), PAD, dtype=np.int32)
     likely[owner[kept], rank[kept]] = keys[kept] % target_size
     often = np.bincount(target.ids, minlength=target_size)
-    frequent = np.argsort(-often, kind="stable")[:FREQUENT]
+    frequent = np.argsort(-often, kind="stable")[:FREQUENT].astype(np.int32)
     return Lexicon(likely, frequent[often[frequent] > 0])
 
 

@@ -25,6 +25,7 @@ from regard.nn.positions import PositionalEmbedding, sinusoid
 Precision = Literal["float32", "int8"]
 POSITIONS = 2048  # rows of sinusoids that are written down; what is longer is decoded by torch
 VOCABULARY_MAP = "vmap.txt"  # the name that ctranslate2 looks for
+MAPPED = 64  # target tokens of a source token in it, however many sentences a batch has
 MARK = "weights.txt"  # which weights a built model has
 CONVERTER = 2  # to be raised when what is built changes
 WANTED = {
@@ -93,7 +94,7 @@ def _fingerprint(model: Model, config: ModelConfig, lexicon: Lexicon | None) -> 
 
 def _vocabulary_map(lexicon: Lexicon) -> str:
     """A line a source token: it, TAB, its target tokens; the line of no token has those that are always allowed."""
-    lists = [("", lexicon.frequent), *((str(i), ids[ids != PAD]) for i, ids in enumerate(lexicon.likely))]
+    lists = [("", lexicon.frequent), *((str(i), ids[ids != PAD]) for i, ids in enumerate(lexicon.likely[:, :MAPPED]))]
     return "".join(f"{token}\t{' '.join(map(str, ids.tolist()))}\n" for token, ids in lists)
 
 

@@ -26,6 +26,7 @@ from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 from regard.runtime import Hands
 
+FEW, SHORT = 8, 100  # rows, and tokens of a source, that one thread sees to as fast as two
 Source = Sequence[int] | Picture  # ids without EOS, or a picture
 Progress = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
@@ -96,8 +97,9 @@ def decode(
         partial(_work, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
         for batch in batches
     )
-    count = at_once if len(batches) > 1 else 1
-    with evaluating(model), Hands(count, torch.get_num_threads() // count) as hands:
+    longest = max((len(sources[row]) for row in rows), default=0)
+    count, threads = _shared_out(batches, longest, at_once, config)
+    with evaluating(model), Hands(count, threads) as hands:
         for batch, hypotheses in zip(batches, hands.each(works), strict=True):
             for row, found in zip(batch, hypotheses, strict=True):
                 results[row] = found
@@ -111,6 +113,17 @@ def _at_once(model: Model) -> int:
     than they win, so half of the threads have a batch each; where they can be halved, and nobody watches."""
     whole = torch.get_num_threads() % 2 or watched() or device_of(model).type != "cpu"
     return 1 if whole else 2
+
+
+def _shared_out(batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchConfig) -> tuple[int, int]:
+    """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
+    has read before two have met; but for a long source, which there is more to do for."""
+    threads = torch.get_num_threads()
+    if len(batches) > 1:
+        return at_once, threads // at_once
+    rows = sum(map(len, batches)) * (config.n_best if config.sample else config.beams)
+    alone = longest <= SHORT and rows <= (FEW if config.short_list else 1)
+    return 1, 1 if alone else threads
 
 
 def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchConfig) -> list[list[int]]:

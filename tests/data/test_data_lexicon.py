@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from regard.data.batches import Ragged
-from regard.data.lexicon import FREQUENT, LIKELY, _cells, learn_lexicon
+from regard.data.lexicon import FEWEST, FREQUENT, LIKELY, Lexicon, _cells, learn_lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 
 WORDS, SHIFT = 40, 50  # source words 3 to 42; word w becomes w + 50, anywhere in the sentence
@@ -52,6 +52,24 @@ def test_candidates_ascend_and_begin_with_the_marks() -> None:
         assert all(one < other for one, other in pairwise(found))
         assert set(also) <= set(found)
         assert {word + SHIFT for source in sources for word in source} <= set(found)
+
+
+def test_the_more_sources_the_fewer_tokens_of_each() -> None:
+    many = 200
+    likely = np.arange(3, 3 + 50 * LIKELY, dtype=np.int32).reshape(50, LIKELY)  # no token has another's
+    lexicon = Lexicon(likely, np.asarray([EOS], dtype=np.int32))
+    sizes = {}
+    for count in (1, 4, 16, 64, many):
+        found = set(lexicon.candidates([[7, 8]] * count).tolist())
+        sizes[count] = len(found & set(likely[7].tolist()))
+        assert found - {PAD, BOS} == {EOS, *likely[[7, 8, EOS], : sizes[count]].ravel().tolist()}, "the likeliest"
+    assert sizes == {1: LIKELY, 4: LIKELY, 16: LIKELY // 2, 64: LIKELY // 4, many: int(2 * LIKELY / many**0.5)}
+    assert len(lexicon.candidates([[7]] * 10**5)) == 3 + 2 * FEWEST
+
+
+def test_a_lexicon_of_before_has_fewer() -> None:
+    lexicon = Lexicon(np.arange(3, 643).reshape(10, 64), np.asarray([EOS]))
+    assert len(lexicon.candidates([[7]])) == 3 + 2 * 64
 
 
 def test_the_most_frequent_are_always_there() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from regard.config import SearchConfig
 from regard.decoding import TooLong, classify, decode
-from regard.decoding.decode import pad_sources, plan_batches
+from regard.decoding.decode import _shared_out, pad_sources, plan_batches
 from regard.models.seq2seq import Memory, Model, State, masked_mean
 from regard.nn.taps import watching
 
@@ -104,11 +104,28 @@ def test_one_batch_one_thread_and_whoever_is_watched_need_no_other_thread(toy, t
     assert {thread for thread, _, _ in seen[2:]} == {here} and len(seen) > 10
 
 
-def test_one_long_row_has_all_threads(toy, two_threads):
+@pytest.mark.parametrize(
+    ("length", "count", "search", "threads"),
+    [
+        (30, 1, {"beams": 1}, 1),
+        (300, 1, {"beams": 1}, 2),
+        (30, 1, {"beams": 5}, 2),
+        (30, 2, {"beams": 1}, 2),
+        (30, 1, {"sample": True, "n_best": 2}, 2),
+    ],
+)
+def test_one_short_row_needs_one_thread_and_all_others_have_two(toy, two_threads, length, count, search, threads):
     model, seen = meeting(toy(11, eos_bonus=1.0))
     seen.extend([None, None])
-    decode(model, [[3] * 30], SearchConfig(beams=1, batch_tokens=8))
-    assert [threads for _, threads, _ in seen[2:]] == [2]
+    decode(model, [[3] * length] * count, SearchConfig(batch_tokens=2000, **search))
+    assert [found for _, found, _ in seen[2:]] == [threads]
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize(("beams", "threads"), [(5, 1), (9, 2)])
+def test_a_few_rows_of_a_short_list_need_one_thread(two_threads, beams, threads):
+    assert _shared_out([[0]], 30, 2, SearchConfig(beams=beams, short_list=True)) == (1, threads)
+    assert _shared_out([[0], [1]], 30, 2, SearchConfig(beams=beams, short_list=True)) == (2, 1)
 
 
 @pytest.mark.parametrize(
