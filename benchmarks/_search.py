@@ -20,6 +20,15 @@ Search = Callable[[Tensor, Tensor, int], int]
 """Sources (B, S), longest first, the lengths to be written (B,), and beams: the tokens of its best translations."""
 
 
+def ended(scores: Tensor, ending: list[int], eos: int = EOS) -> Tensor:
+    """Scores (R, V), changed in place, by which these rows end now, and the others do not."""
+    scores[:, eos] = -torch.inf
+    if ending:
+        scores[ending] = -torch.inf
+        scores[ending, eos] = 0.0
+    return scores
+
+
 class Ends:
     """Every row ends at a length of its own, EOS counted, not before and not after: as trained weights do. A search may
     move its rows about and let some go: they are known again by what they look at, their part of the encoder's
@@ -38,15 +47,10 @@ class Ends:
         seen = memory[:, 0, -1].tolist()
         if self._step == 0:
             self._lengths = dict(
-                zip(seen, self._told.repeat_interleave(len(seen) // len(self._told)).tolist(), strict=False)
+                zip(seen, self._told.repeat_interleave(len(seen) // len(self._told)).tolist(), strict=True)
             )
         self._step += 1
-        scores[:, self._eos] = -torch.inf
-        ending = [row for row, one in enumerate(seen) if self._lengths[one] <= self._step]
-        if ending:
-            scores[ending] = -torch.inf
-            scores[ending, self._eos] = 0.0
-        return scores
+        return ended(scores, [row for row, one in enumerate(seen) if self._lengths[one] <= self._step], self._eos)
 
 
 def serve(make: Callable[[dict[str, Any]], Search]) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from _marian import marian
-from _search import EOS, Search, serve
+from _search import EOS, Search, ended, serve
 from torch import Tensor
 from transformers import LogitsProcessor, LogitsProcessorList  # pyrefly: ignore[missing-import]
 
@@ -19,11 +18,7 @@ class Ending(LogitsProcessor):
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         written = input_ids.shape[1]  # with the token that it starts with: as many as there are after this one
-        scores[:, EOS] = -torch.inf
-        ending = self._lengths <= written
-        scores[ending] = -torch.inf
-        scores[ending, EOS] = 0.0
-        return scores
+        return ended(scores, (self._lengths <= written).nonzero()[:, 0].tolist())
 
 
 def make(fields: dict[str, Any]) -> Search:

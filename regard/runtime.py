@@ -78,7 +78,7 @@ class Hands:
         self._all_threads, self._threads = torch.get_num_threads(), threads
 
     def __enter__(self) -> Self:
-        if self._pool is None:
+        if self._pool is None and self._threads != self._all_threads:
             torch.set_num_threads(self._threads)
         return self
 
@@ -87,7 +87,8 @@ class Hands:
     ) -> None:
         """What is not begun never will be; what is under way ends where it asks whether it is still wanted."""
         if self._pool is None:
-            torch.set_num_threads(self._all_threads)
+            if self._threads != self._all_threads:
+                torch.set_num_threads(self._all_threads)
             return
         self._gone.set()
         try:

@@ -1,6 +1,6 @@
 """Which target tokens each source token may become: Model 1 of Brown 1993, learned from the training pairs.
 
-Decoding may then look at a few hundred likely tokens instead of the whole vocabulary (a short list).
+Decoding may then look at likely tokens, some hundreds for a sentence, instead of the whole vocabulary (a short list).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from regard.data.batches import Ragged, stretches
 from regard.data.tokenizer import BOS, EOS, PAD
 
 LIKELY = 128  # target tokens kept for a source token
-FEWEST = 8  # of them in a list for many sources
+ALONE = 24  # source tokens, as many as a sentence or two have, that are each given all of theirs
 FREQUENT = 512  # target tokens that are always on the list
 ROUNDS = 4  # of expectation and maximization
 CELLS = 8_000_000  # pairs of a source and a target token that are looked at, about, in rows from all of the corpus
@@ -22,17 +22,19 @@ CELLS = 8_000_000  # pairs of a source and a target token that are looked at, ab
 
 @dataclass(frozen=True)
 class Lexicon:
-    likely: np.ndarray  # (S, LIKELY) target ids of each source id, the likeliest first; PAD where there are no more
+    likely: np.ndarray  # (S, LIKELY; 64 in older runs) target ids of each source id, the likeliest first, then PAD
     frequent: np.ndarray  # (≤ FREQUENT,) target ids, the most frequent first
 
     def candidates(self, sources: Sequence[Sequence[int]], also: Sequence[int] = ()) -> np.ndarray:
         """The target ids that may be written for any of these sources, ascending; the marks are among them.
 
-        Sources lend each other their tokens: the more there are, the fewer each of their tokens has of its own, and
-        still a source of many misses fewer than a source alone (LOG.md).
+        Source tokens lend each other theirs: where there are many, fewer of each one's own are taken, and still a
+        sentence among many misses fewer than a sentence alone (LOG.md). A lexicon of before is narrow as it is.
         """
         read = np.unique(np.concatenate([np.asarray([*source, EOS]) for source in sources]))
-        own = max(FEWEST, int(2 * LIKELY / len(sources) ** 0.5))
+        own = self.likely.shape[1]
+        if own == LIKELY and len(read) > ALONE:
+            own = int(LIKELY * (ALONE / len(read)) ** 0.5)
         extra = np.asarray([PAD, BOS, EOS, *also])
         return np.unique(np.concatenate([extra, self.frequent, self.likely[read, :own].ravel()]))
 

@@ -1,8 +1,9 @@
 """Transformers on CTranslate2 (the extra [fast]): the same weights in a C++ engine made for decoding on a CPU.
 
-Its model is built from ours and kept beside the run. Greedy outputs are those of torch. Its beam search ends a sentence
-at a fixed number of finished hypotheses, which with few of them is too early (regard.decoding.beam tells why): with the
-patience given here most outputs are torch's too. What it cannot take, or with beams does not end, is left to torch.
+Its model is built from ours and kept beside the run. Greedy outputs are those of torch, but for short lists, whose map
+has fewer tokens than torch gives a sentence alone. Its beam search ends a sentence at a fixed number of finished
+hypotheses, which with few of them is too early (regard.decoding.beam tells why): with the patience given here most
+outputs are torch's too. What it cannot take, or with beams does not end, is left to torch.
 """
 
 from __future__ import annotations

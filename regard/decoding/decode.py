@@ -23,10 +23,11 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.sampling import sample, sentence_seed
 from regard.decoding.shortlist import ShortListed
 from regard.models.seq2seq import Model
+from regard.nn.embedding import output_size
 from regard.nn.taps import watched
 from regard.runtime import Hands
 
-FEW, SHORT = 8, 100  # rows, and tokens of a source, that one thread sees to as fast as two
+FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
 Source = Sequence[int] | Picture  # ids without EOS, or a picture
 Progress = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
@@ -46,8 +47,8 @@ class TooLong:
 
 @contextmanager
 def evaluating(model: Model) -> Iterator[None]:
-    """Evaluation mode without gradients, and back to the mode there was. A model that is in it is left alone: a walk
-    through its modules takes a tenth of the time of one sentence."""
+    """Evaluation mode without gradients, and back to the mode there was. A model that says it is in it is taken at its
+    word: a walk through its modules takes a tenth of the time of one sentence."""
     training = model.training
     if training:
         model.eval()
@@ -92,13 +93,14 @@ def decode(
     ]
     rows = [row for row, problem in enumerate(results) if problem is None]
     at_once = _at_once(model)
-    batches = _batches({row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}, at_once, config)
+    sizes = {row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}
+    batches = _batches(sizes, at_once, config)
     works = (
         partial(_work, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
         for batch in batches
     )
-    longest = max((len(sources[row]) for row in rows), default=0)
-    count, threads = _shared_out(batches, longest, at_once, config)
+    longest = max((max(sizes[row]) for row in rows), default=0)
+    count, threads = _shared_out(model, batches, longest, at_once, config)
     with evaluating(model), Hands(count, threads) as hands:
         for batch, hypotheses in zip(batches, hands.each(works), strict=True):
             for row, found in zip(batch, hypotheses, strict=True):
@@ -115,14 +117,17 @@ def _at_once(model: Model) -> int:
     return 1 if whole else 2
 
 
-def _shared_out(batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchConfig) -> tuple[int, int]:
+def _shared_out(
+    model: Model, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchConfig
+) -> tuple[int, int]:
     """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
-    has read before two have met; but for a long source, which there is more to do for."""
+    has read before two have met (LOG.md); but for a long text, or a large output layer, there is more to do."""
     threads = torch.get_num_threads()
     if len(batches) > 1:
         return at_once, threads // at_once
     rows = sum(map(len, batches)) * (config.n_best if config.sample else config.beams)
-    alone = longest <= SHORT and rows <= (FEW if config.short_list else 1)
+    small = config.short_list or output_size(model.output_layer) <= SMALL
+    alone = small and longest <= SHORT and rows <= (FEW if config.short_list else 1)
     return 1, 1 if alone else threads
 
 

@@ -30,7 +30,7 @@ class ShortListed(Model):
         return self.model.start(memory)
 
     def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        return self.model.advance(self.ids[tokens], memory, state)
+        return self.model.advance(self.ids.take(tokens), memory, state)
 
     @property
     def output_layer(self) -> Output | Mixture:

@@ -80,3 +80,9 @@ class Mixture:
     def only(self, ids: Tensor) -> Mixture:
         """The same for these tokens alone."""
         return Mixture([layer.only(ids) for layer in self.layers])
+
+
+def output_size(layer: nn.Module | Mixture) -> int:
+    """Numbers that a row of features is multiplied by, or those of all members."""
+    modules = layer.layers if isinstance(layer, Mixture) else [layer]
+    return sum(one.numel() for module in modules if isinstance(module, nn.Module) for one in module.parameters())

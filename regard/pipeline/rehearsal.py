@@ -1,4 +1,5 @@
-"""A model made ready for searches (regard.models.stepping), and made ready anew when its weights have changed."""
+"""A model made ready for searches (regard.models.stepping), and made ready anew when its weights have changed in
+place."""
 
 from __future__ import annotations
 

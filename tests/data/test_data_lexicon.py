@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
 from regard.data.batches import Ragged
-from regard.data.lexicon import FEWEST, FREQUENT, LIKELY, Lexicon, _cells, learn_lexicon
+from regard.data.lexicon import ALONE, FREQUENT, LIKELY, Lexicon, _cells, learn_lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 
 WORDS, SHIFT = 40, 50  # source words 3 to 42; word w becomes w + 50, anywhere in the sentence
@@ -54,22 +55,21 @@ def test_candidates_ascend_and_begin_with_the_marks() -> None:
         assert {word + SHIFT for source in sources for word in source} <= set(found)
 
 
-def test_the_more_sources_the_fewer_tokens_of_each() -> None:
-    many = 200
-    likely = np.arange(3, 3 + 50 * LIKELY, dtype=np.int32).reshape(50, LIKELY)  # no token has another's
-    lexicon = Lexicon(likely, np.asarray([EOS], dtype=np.int32))
-    sizes = {}
-    for count in (1, 4, 16, 64, many):
-        found = set(lexicon.candidates([[7, 8]] * count).tolist())
-        sizes[count] = len(found & set(likely[7].tolist()))
-        assert found - {PAD, BOS} == {EOS, *likely[[7, 8, EOS], : sizes[count]].ravel().tolist()}, "the likeliest"
-    assert sizes == {1: LIKELY, 4: LIKELY, 16: LIKELY // 2, 64: LIKELY // 4, many: int(2 * LIKELY / many**0.5)}
-    assert len(lexicon.candidates([[7]] * 10**5)) == 3 + 2 * FEWEST
+@pytest.mark.parametrize(("words", "own"), [(1, 1.0), (ALONE - 1, 1.0), (4 * ALONE - 1, 0.5), (16 * ALONE - 1, 0.25)])
+def test_the_more_tokens_are_read_the_fewer_each_has(words: int, own: float) -> None:
+    size = 16 * ALONE + 3
+    likely = np.arange(3, 3 + size * LIKELY, dtype=np.int32).reshape(size, LIKELY)  # no token has another's
+    lexicon, read = Lexicon(likely, np.asarray([EOS], dtype=np.int32)), range(3, 3 + words)
+    found = lexicon.candidates([[word] for word in read])
+    expected = likely[[EOS, *read], : int(own * LIKELY)].ravel().tolist()
+    assert found.tolist() == sorted({PAD, BOS, EOS, *expected}), "the likeliest"
+    again = lexicon.candidates([[word] for word in read] * 3)
+    assert np.array_equal(found, again), "the same sentence again lends nothing"
 
 
 def test_a_lexicon_of_before_has_fewer() -> None:
-    lexicon = Lexicon(np.arange(3, 643).reshape(10, 64), np.asarray([EOS]))
-    assert len(lexicon.candidates([[7]])) == 3 + 2 * 64
+    lexicon = Lexicon(np.arange(3, 3 + 640 * 10).reshape(100, 64), np.asarray([EOS]))
+    assert len(lexicon.candidates([[word] for word in range(3, 93)])) == 3 + 91 * 64
 
 
 def test_the_most_frequent_are_always_there() -> None:

@@ -15,7 +15,7 @@ from regard.config import SearchConfig, settle
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import EOS
 from regard.decoding import beam, decode
-from regard.decoding.conversion import MARK, built_model, why_not
+from regard.decoding.conversion import MAPPED, MARK, VOCABULARY_MAP, built_model, why_not
 from regard.models.build import build_model
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra [fast] is not installed")
@@ -217,6 +217,14 @@ def test_a_short_list_is_torchs(tmp_path: Path) -> None:
         if source != max(SOURCES[:5], key=len):
             assert found is not None and found[0].tokens == expected[0].tokens
             assert found[0].score == pytest.approx(expected[0].score, abs=1e-4)
+
+
+def test_the_map_of_a_short_list_is_not_wider_for_a_wider_lexicon(tmp_path: Path) -> None:
+    model, config = model_of()
+    likely = np.tile(np.arange(3, 3 + 2 * MAPPED, dtype=np.int32), (VOCABULARY, 1))
+    lexicon = Lexicon(likely, np.asarray([EOS], dtype=np.int32))
+    lines = (built_model(model, config, tmp_path, "float32", lexicon) / VOCABULARY_MAP).read_text().splitlines()
+    assert lines[:2] == ["\t2", "0\t" + " ".join(map(str, range(3, 3 + MAPPED)))]
 
 
 def test_built_once_and_again_when_the_weights_change(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
@@ -122,10 +123,28 @@ def test_one_short_row_needs_one_thread_and_all_others_have_two(toy, two_threads
     assert torch.get_num_threads() == 2
 
 
+def test_a_long_prefix_and_a_large_output_layer_have_all_threads(toy, two_threads, monkeypatch):
+    model, seen = meeting(toy(11, eos_bonus=1.0))
+    seen.extend([None, None])
+    decode(model, [[]], SearchConfig(beams=1), [[3] * 300])
+    monkeypatch.setattr(sys.modules["regard.decoding.decode"], "SMALL", -1)  # the name is a function, too
+    decode(model, [[3]], SearchConfig(beams=1))
+    assert [found for _, found, _ in seen[2:]] == [2, 2]
+
+
 @pytest.mark.parametrize(("beams", "threads"), [(5, 1), (9, 2)])
-def test_a_few_rows_of_a_short_list_need_one_thread(two_threads, beams, threads):
-    assert _shared_out([[0]], 30, 2, SearchConfig(beams=beams, short_list=True)) == (1, threads)
-    assert _shared_out([[0], [1]], 30, 2, SearchConfig(beams=beams, short_list=True)) == (2, 1)
+def test_a_few_rows_of_a_short_list_need_one_thread(toy, two_threads, beams, threads):
+    model, config = toy(11), SearchConfig(beams=beams, short_list=True)
+    assert _shared_out(model, [[0]], 30, 2, config) == (1, threads)
+    assert _shared_out(model, [[0], [1]], 30, 2, config) == (2, 1)
+
+
+def test_threads_are_given_back_whatever_goes_wrong(toy, two_threads, monkeypatch):
+    model = toy(11)
+    monkeypatch.setattr(model, "encode", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        decode(model, [[3]], SearchConfig(beams=1))
+    assert torch.get_num_threads() == 2
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,17 @@ def test_searches_find_the_same(tiny, search) -> None:
         assert [one.score for one in each] == pytest.approx([one.score for one in expected], abs=1e-4)
 
 
+def test_turns_beyond_those_made_ready(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny("transformer", depth=2, positions="rotary", width=8, heads=2)
+    config = SearchConfig(max_tokens=9, beams=2)
+    expected = decode(stepping(model), SOURCES, config)
+    monkeypatch.setattr("regard.models.stepping.transformer.TURNED", 4)
+    found = decode(stepping(model), SOURCES, config)
+    assert max(len(one.tokens) for [one] in found) > 5
+    assert [one.tokens for [one] in found] == [one.tokens for [one] in expected]
+    assert [one.score for [one] in found] == pytest.approx([one.score for [one] in expected], abs=1e-5)
+
+
 def test_who_watches_sees_every_head(tiny, rows) -> None:
     model = tiny("transformer", depth=2)
     seen = []

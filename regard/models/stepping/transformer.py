@@ -2,7 +2,7 @@
 
 Queries, keys and values of a layer are one product; the memory's keys and values of all layers are one product, made
 once; those of the tokens so far stand in one tensor with room for more, so that beams change places in one move. What
-joins the residual path is added by the product that makes it. No module is called on the way: for a row or a few, that
+joins the residual path is added by the product that makes it. In a layer no module is called: for a row or a few, that
 would take as long as what the module does.
 """
 
@@ -99,8 +99,8 @@ class SteppingTransformer(Decoder[Cache | TransformerState]):
         self.layers = [ReadyLayer.of(layer) for layer in decoder.layers]
         self.across = torch.cat([side.weight for one in across for side in (one.key_proj, one.value_proj)])
         self.last = norming(decoder.norm)
-        first = torch.arange(TURNED, device=own.key_proj.weight.device)
-        self.turns = turns(first, own.key_proj.out_features // self.heads) if self.positions == "rotary" else None
+        places = torch.arange(TURNED, device=own.key_proj.weight.device)
+        self.turns = turns(places, own.key_proj.out_features // self.heads) if self.positions == "rotary" else None
 
     def start(self, memory: Memory) -> Cache | TransformerState:
         if watched() or torch.is_grad_enabled():
