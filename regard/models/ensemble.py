@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from regard.models.seq2seq import OF_SOURCE, Memory, Model, State
-from regard.nn.embedding import Mixture, Output
+from regard.nn.embedding import Mixture, Output, Transposed
 from regard.nn.layers import Layers
 
 
@@ -36,7 +36,9 @@ class Ensemble(Model):
 
     def __init__(self, members: Sequence[Model]) -> None:
         super().__init__()
-        assert all(isinstance(member.output_layer, Output) for member in members), "neither classes nor ensembles"
+        assert all(isinstance(member.output_layer, Output | Transposed) for member in members), (
+            "neither classes nor ensembles"
+        )
         self.members = Layers[Model](members)
         self.max_source = _least(member.max_source for member in members)
         self.max_target = _least(member.max_target for member in members)
@@ -46,7 +48,7 @@ class Ensemble(Model):
     @property
     def output_layer(self) -> Mixture:
         layers = [member.output_layer for member in self.members]
-        return Mixture([layer for layer in layers if isinstance(layer, Output)])  # that is, all
+        return Mixture([layer for layer in layers if isinstance(layer, Output | Transposed)])  # that is, all
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
         memories = tuple(member.encode(source, mask) for member in self.members)

@@ -11,7 +11,7 @@ from torch import nn
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.dropout import add_dropped
 from regard.nn.dropout import dropout as drop
-from regard.nn.embedding import Embedding, Output
+from regard.nn.embedding import Embedding, Output, Transposed, output_size
 
 B, T, D, F, V = 2, 3, 4, 6, 7
 
@@ -91,6 +91,18 @@ def test_an_output_is_its_formula_tied_or_not() -> None:
         for token in range(V):
             expected = (x * output.weight[token]).sum(-1) + output.bias[token]
             assert torch.allclose(output(x)[:, :, token], expected, atol=1e-5)
+
+
+def test_a_transposed_output_layer_is_the_layer_and_so_is_a_part_of_it() -> None:
+    torch.manual_seed(6)
+    output, x = Output(D, V), torch.randn(B, T, D)
+    nn.init.normal_(output.bias)
+    transposed, ids = Transposed.of(output), torch.tensor([0, 2, V - 1])
+    assert transposed.table.is_contiguous() and transposed.table.shape == (D, V)
+    torch.testing.assert_close(transposed(x), output(x).detach())
+    torch.testing.assert_close(transposed.only(ids)(x), output(x)[:, :, ids].detach())
+    assert transposed(x[:0]).shape == (0, T, V) and not transposed(x).requires_grad
+    assert output_size(transposed) == V * D
 
 
 def test_embedding_dropout_acts_in_training_only() -> None:

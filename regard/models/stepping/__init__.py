@@ -11,8 +11,22 @@ from regard.models.seq2seq import Decoder, Model, Seq2Seq
 from regard.models.stepping.recurrent import SteppingRecurrence, table_size
 from regard.models.stepping.transformer import SteppingTransformer
 from regard.models.transformer import TransformerDecoder
+from regard.nn.embedding import Transposed
 
 LARGEST = 2**24  # numbers in a table by token: 64 MiB
+
+
+class Ready(Seq2Seq):
+    """A model with this decoder instead of its own, and its output layer turned."""
+
+    def __init__(self, model: Seq2Seq, decoder: Decoder) -> None:
+        super().__init__(model.encoder, decoder, model.max_source, model.max_target)
+        self._turned = Transposed.of(decoder.output)
+        self.train(model.training)
+
+    @property
+    def output_layer(self) -> Transposed:
+        return self._turned
 
 
 def stepping(model: Model) -> Model:
@@ -25,7 +39,7 @@ def stepping(model: Model) -> Model:
     decoder = _ready(model.decoder) if isinstance(model, Seq2Seq) else None
     if decoder is None or not isinstance(model, Seq2Seq):
         return model
-    return Seq2Seq(model.encoder, decoder, model.max_source, model.max_target).train(model.training)
+    return Ready(model, decoder)
 
 
 def _ready(decoder: Decoder) -> Decoder | None:

@@ -21,6 +21,7 @@ from regard.models.recurrent import RecurrentDecoder, RecurrentState
 from regard.models.seq2seq import Decoder, Memory
 from regard.nn.attention import REACH
 from regard.nn.attentive import AttentiveWeights
+from regard.nn.embedding import transposed
 from regard.nn.recurrent import LSTMCell
 from regard.nn.taps import watched
 
@@ -42,9 +43,9 @@ class SteppingRecurrence(Decoder[RecurrentState]):
         if decoder.token_proj is not None:
             columns.append(2 * F.linear(decoder.token_proj(vectors), weights.query))
         self.table = torch.cat(columns, dim=1)  # (V, 4·W + E [+ Q])
-        self.state_proj = torch.cat((weights.state * halves[:, None], 2 * weights.query)).t()  # (W, 4·W + Q)
-        self.context_proj = (weights.context * halves[:, None]).t()  # (C, 4·W)
-        self.readout_proj = torch.cat((hidden, context), dim=1).t()  # (W + C, E)
+        self.state_proj = transposed(torch.cat((weights.state * halves[:, None], 2 * weights.query)))  # (W, 4·W + Q)
+        self.context_proj = transposed(weights.context * halves[:, None])  # (C, 4·W)
+        self.readout_proj = transposed(torch.cat((hidden, context), dim=1))  # (W + C, E)
         self.score = -2 * weights.score[0]  # (Q,): what is the same for all keys is left out
         self.gates, self.read = gates, gates + vectors.shape[1]  # where the first two columns of the table end
 

@@ -20,6 +20,7 @@ from regard.models.seq2seq import OF_SOURCE, Decoder, Memory, State
 from regard.models.transformer import DecoderLayer, TransformerDecoder, TransformerState
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import Residual
+from regard.nn.embedding import transposed
 from regard.nn.masks import causal_mask, key_mask
 from regard.nn.positions import alibi, turns
 from regard.nn.taps import watched
@@ -55,7 +56,7 @@ class Around:
 
 @dataclass(frozen=True)
 class ReadyLayer:
-    """A layer's weights, each as a product from the left takes it: (in, out)."""
+    """A layer's weights, each standing as a product from the left takes it, (in, out): half of the time for a row."""
 
     own: Tensor  # queries, keys and values side by side
     own_output: Tensor
@@ -73,13 +74,13 @@ class ReadyLayer:
         own, across, forward = layer.self_attention, layer.cross_attention, layer.feed_forward
         assert isinstance(across, MultiHeadAttention) and layer.cross_residual is not None
         return cls(
-            torch.cat((own.query_proj.weight, own.key_proj.weight, own.value_proj.weight)).t(),
-            own.output_proj.weight.t(),
-            across.query_proj.weight.t(),
-            across.output_proj.weight.t(),
-            forward.inner_proj.weight.t(),
+            transposed(torch.cat((own.query_proj.weight, own.key_proj.weight, own.value_proj.weight))),
+            transposed(own.output_proj.weight),
+            transposed(across.query_proj.weight),
+            transposed(across.output_proj.weight),
+            transposed(forward.inner_proj.weight),
             forward.inner_proj.bias,
-            forward.output_proj.weight.t(),
+            transposed(forward.output_proj.weight),
             forward.output_proj.bias,
             forward.activation,
             (Around.of(layer.self_residual), Around.of(layer.cross_residual), Around.of(layer.ffn_residual)),
