@@ -9,8 +9,9 @@
     lexicon.safetensors       what short lists are made of, where the vocabulary is large
     data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
 
-Nothing in it is pickled. It names no place outside but one: recipe.toml keeps the paths of the training files, which
-only --resume reads. So it can be moved, shared and used elsewhere; look at those paths before you publish it.
+Nothing in it is pickled. It names no place outside but in recipe.toml, which keeps the paths of the training files and
+of the run that it began with, which only --resume reads. So it can be moved, shared and used elsewhere; look at those
+paths before you publish it.
 """
 
 from __future__ import annotations
@@ -91,10 +92,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     source, target = read_tokenizers(path, config)
     shared = source is target
     model = build_model(config.model, source.size, target.size, shared, config.training.seed)
-    file = path / f"{weights}.safetensors"
-    if not file.is_file() and weights == "model":
-        raise UserError(f"{file} is missing: the run has not looked at its dev set yet; go on with {resume_line(path)}")
-    load_weights(model, read_tensors(file)[0], str(file))
+    load_weights(model, read_weights(path, weights), str(path / f"{weights}.safetensors"))
     return Run(path, config, facts["task"], source, target, model.eval(), facts)
 
 
@@ -211,6 +209,14 @@ def weights_of(model: nn.Module) -> Weights:
     named = dict(model.named_parameters())
     named |= {name: buffer for name, buffer in model.named_buffers() if name in lasting}
     return {name: tensor.detach() for name, tensor in named.items()}
+
+
+def read_weights(path: Path, name: Literal["model", "last", "best"] = "model") -> Weights:
+    """Of a run, by name."""
+    file = path / f"{name}.safetensors"
+    if not file.is_file() and name == "model":
+        raise UserError(f"{file} is missing: the run has not looked at its dev set yet; go on with {resume_line(path)}")
+    return read_tensors(file)[0]
 
 
 def copy_weights(weights: Weights) -> Weights:

@@ -193,6 +193,8 @@ class TrainingConfig(Section):
     """share of the pieces of bpe taken apart into those they were merged of, anew in each batch, which grows by it"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
+    begin: Annotated[str, Field(min_length=1)] | None = None
+    """a run to begin with: its tokenizers, its architecture unless another is named, and all weights that fit"""
     tables: Literal["random", "company"] | None = None
     """where vectors of tokens begin: at random, or near tokens of the same pairs (for a Transformer and sentences)"""
     weight_decay: Annotated[float, Field(ge=0)] | None = None

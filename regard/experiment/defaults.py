@@ -155,7 +155,10 @@ def _training(
     planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
-    rate = given.rate or _rate(model, optimizer, batch_tokens)
+    fresh = _rate(model, optimizer, batch_tokens)
+    rate = given.rate or (
+        fresh if given.begin is None else float(f"{fresh / 3:.2g}")
+    )  # what is known is not shaken off
     long = min(known * pace.step, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     shared = long and pace.step >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
     acquainted = text and model.transforms and tokenizer.kind != "character"  # letters stand in every pair
@@ -168,7 +171,9 @@ def _training(
         "schedule": "cosine" if text and planned < math.inf and given.minutes is None else "inverse-sqrt",
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": 0.1 if text else 0.0,
-        "tables": "company" if acquainted else "random",  # a head start of a few passes (LOG.md)
+        "tables": "company"
+        if acquainted and given.begin is None
+        else "random",  # a head start of a few passes (LOG.md)
         "weight_decay": _decay(rate, batches) if text else 0.0,
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from regard.config import RunConfig
 from regard.config.check import check
@@ -16,6 +17,7 @@ from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.data.unmerging import Unmerging
 from regard.errors import UserError
+from regard.experiment.beginning import follow, lend, lent_tokenizers
 from regard.experiment.defaults import complete
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
@@ -37,6 +39,7 @@ class Material:
     train: Pairs
     dev: Pairs
     skipped: dict[str, int]  # why, and how many
+    lent: int = 0  # parameters that it begins with
 
     @property
     def parameters(self) -> int:
@@ -56,12 +59,15 @@ class Material:
 
 
 def begin(config: RunConfig) -> Material:
-    """A new run's: open settings are chosen, tokenizers trained, the weights fresh. Nothing is written."""
+    """A new run's: open settings are chosen, tokenizers trained, the weights fresh; or the latter two another run's.
+    Nothing is written."""
     corpus = load_corpus(config.data)
-    config = complete(config, corpus)
+    config = complete(follow(config), corpus)
     check(config)
     _check_fit(config, corpus)
-    return gather(config, corpus, _train_tokenizers(config, corpus))
+    earlier = config.training.begin
+    tokenizers = lent_tokenizers(Path(earlier), corpus.images) if earlier else _train_tokenizers(config, corpus)
+    return gather(config, corpus, tokenizers)
 
 
 def gather(
@@ -94,6 +100,8 @@ def gather(
     material = Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
     if config.training.tables == "company" and not begun:
         _acquaint(material)
+    if config.training.begin is not None and not begun:
+        return replace(material, lent=lend(Path(config.training.begin), model))
     return material
 
 
