@@ -21,6 +21,7 @@ ORDER = [
     "data",
     "nn",
     "models",
+    "weights",
     "checkpoint",
     "training",
     "decoding",

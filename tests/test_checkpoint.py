@@ -12,20 +12,14 @@ from typing import Any
 import pytest
 import torch
 
-from regard.checkpoint import (
-    load_run,
-    load_weights,
-    read_tensors,
-    start_run,
-    weights_of,
-    write_tensors,
-)
+from regard.checkpoint import load_run, start_run
 from regard.config import RunConfig, settle
 from regard.data.corpus import Example
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.files import write_text
 from regard.models.build import build_model
+from regard.weights import load_weights, read_tensors, weights_of, write_tensors
 
 EXAMPLES = [Example("a b", "b\ta"), Example("line\nbreak", "é \u2028 ü"), Example("", "x")]
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import torch
 
-from regard.checkpoint import Weights, read_config, read_facts, read_tokenizers, read_weights, weights_of
+from regard.checkpoint import read_config, read_facts, read_tokenizers, read_weights
 from regard.config import ModelConfig, RunConfig
 from regard.config.tree import PICTURE_ENCODERS
 from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.models.seq2seq import Model
+from regard.weights import Weights, weights_of
 
 OWN = {"preset", "depth", "encoder_depth", "decoder_depth", "dropout", "ffn_dropout", "attention_dropout", "augment"}
 """What another model of the same kind need not have: its layers are lent one by one, as far as there are any."""

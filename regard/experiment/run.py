@@ -19,14 +19,11 @@ from regard.checkpoint import (
     is_run,
     read_config,
     read_facts,
-    read_tensors,
     read_tokenizers,
     resume_line,
     start_run,
-    weights_of,
     write_config,
     write_facts,
-    write_tensors,
 )
 from regard.config import RunConfig, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
@@ -47,6 +44,7 @@ from regard.training.estimate import estimate
 from regard.training.parts import part_plan
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
 from regard.training.state import State, new_state, restore
+from regard.weights import read_tensors, weights_of, write_tensors
 
 METRICS = "metrics.jsonl"
 DIVERGED = 10  # times the loss of guessing: what is wrong and sure of it, of a few classes say, has a few times it

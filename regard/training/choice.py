@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.checkpoint import copy_weights, load_weights, weights_of
 from regard.config import TrainingConfig
 from regard.training.loop import Look, standing
 from regard.training.report import dev_text
 from regard.training.state import State, Weights
+from regard.weights import copy_weights, load_weights, weights_of
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from regard.checkpoint import copy_weights, weights_of
 from regard.config import TrainingConfig
 from regard.data.batches import Batch, Pairs
 from regard.errors import UserError
@@ -19,6 +18,7 @@ from regard.training.parts import Others, Part, backward, part_batch, part_plan
 from regard.training.report import Report
 from regard.training.schedule import rate
 from regard.training.state import State
+from regard.weights import copy_weights, weights_of
 
 Look = Callable[[], dict[str, float]]  # a look at the development set: results by name
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 import torch
 
-from regard.checkpoint import load_run, read_weights, weights_of
+from regard.checkpoint import load_run, read_weights
 from regard.config import RunConfig, merge, settle
 from regard.errors import UserError
 from regard.experiment import run_experiment
 from regard.experiment.material import begin
 from regard.experiment.opening import opening
 from regard.training.state import new_state
+from regard.weights import weights_of
 
 EARLIER: dict[str, Any] = {
     "data": {"corpus": "copy", "examples": 120, "dev_examples": 20, "test_examples": 10, "lengths": "1-5"},

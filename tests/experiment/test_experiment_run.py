@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.checkpoint import load_run, read_tensors
+from regard.checkpoint import load_run
 from regard.config import RunConfig, merge, read_recipe, settle
 from regard.data.batches import encode_pairs, make_batch
 from regard.errors import UserError
@@ -26,6 +26,7 @@ from regard.experiment.look import development_look
 from regard.experiment.material import Material, begin
 from regard.training.loop import Look
 from regard.training.report import ProgressLine, Report, read_metrics
+from regard.weights import read_tensors
 
 TINY: dict[str, Any] = {
     "data": {"corpus": "copy", "examples": 120, "dev_examples": 20, "test_examples": 10, "lengths": "1-5"},

@@ -18,7 +18,6 @@ import pytest
 import torch
 from training_material import PAIRS, TOKENIZER, fresh
 
-from regard.checkpoint import read_tensors, weights_of, write_tensors
 from regard.config import TrainingConfig
 from regard.data.batches import make_batch
 from regard.data.unmerging import Unmerging
@@ -28,6 +27,7 @@ from regard.training.crew import Crew, others
 from regard.training.loop import train, update
 from regard.training.parts import Others, Part, Turns, backward, part_plan
 from regard.training.state import restore
+from regard.weights import read_tensors, weights_of, write_tensors
 
 HALVES = np.full((300, 2), -1, np.int32)
 HALVES[TOKENIZER.encode("7")] = TOKENIZER.encode("12")  # as if it had been merged

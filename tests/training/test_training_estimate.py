@@ -8,9 +8,9 @@ import pytest
 import torch
 from training_material import PAIRS, fresh
 
-from regard.checkpoint import copy_weights, weights_of
 from regard.config import TrainingConfig
 from regard.training.estimate import Estimate, estimate
+from regard.weights import copy_weights, weights_of
 
 TRAINING = TrainingConfig(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
 

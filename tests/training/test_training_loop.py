@@ -11,7 +11,6 @@ import pytest
 import torch
 from training_material import PAIRS, fresh
 
-from regard.checkpoint import copy_weights, read_tensors, weights_of, write_tensors
 from regard.config import TrainingConfig
 from regard.data.batches import make_batch, plan
 from regard.errors import UserError
@@ -21,6 +20,7 @@ from regard.training.loop import judge, total_steps, train
 from regard.training.parts import part_plan
 from regard.training.report import Report
 from regard.training.state import State, restore
+from regard.weights import copy_weights, read_tensors, weights_of, write_tensors
 
 
 def settings(**changes: Any) -> TrainingConfig:
