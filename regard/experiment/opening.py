@@ -24,7 +24,7 @@ def opening(material: Material, state: State, facts: dict[str, Any]) -> list[str
         f"{_sizes(material)} entries; CPU threads: {torch.get_num_threads()}"
     )
     if material.lent:
-        lines.append(f"begins with {config.training.begin}: {material.lent:,} parameters are its own")
+        lines.append(f"begins with {config.training.begin}, which lends {material.lent:,} of the parameters")
     if state.progress.step:
         lines.append(f"going on after step {state.progress.step:,}")
         if (facts["threads"], facts["torch"]) != (torch.get_num_threads(), torch.__version__):

@@ -48,7 +48,7 @@ def test_with_other_pairs_alone_all_of_it_is_taken(earlier: Path) -> None:
     for name, weight in weights_of(theirs.model).items():
         assert torch.equal(weights_of(found.model)[name], weight), name
     lines = opening(found, new_state(found.model, found.config.training), {})
-    assert f"begins with {earlier}: {found.parameters:,} parameters are its own" in lines
+    assert f"begins with {earlier}, which lends {found.parameters:,} of the parameters" in lines
 
 
 def test_a_student_has_the_layers_that_there_are(earlier: Path) -> None:
