@@ -22,6 +22,8 @@ from regard.weights import Weights, weights_of
 OWN = {"preset", "depth", "encoder_depth", "decoder_depth", "dropout", "ffn_dropout", "attention_dropout", "augment"}
 """What another model of the same kind need not have: its layers are lent one by one, as far as there are any."""
 
+ALIKE = ("encoder", "decoder", "cell", "width", "encoder_width", "decoder_width", "tied_embeddings")
+
 
 def follow(config: RunConfig) -> RunConfig:
     """The settings of a run that begins with another: its tokenizers, and its architecture where none was named; of one
@@ -44,6 +46,17 @@ def follow(config: RunConfig) -> RunConfig:
             "begin with one that does the same"
         )
     return config.model_copy(update={"tokenizer": theirs.tokenizer, "model": model})
+
+
+def is_of_a_kind(config: RunConfig, path: Path) -> bool:
+    """Whether a student with these settings can begin with the run there: what is alike is worth having."""
+    theirs = read_config(path).model
+    beginning = config.training.model_copy(update={"begin": str(path)})
+    try:
+        model = follow(config.model_copy(update={"training": beginning})).model
+    except UserError:
+        return False
+    return all(getattr(model, key) == getattr(theirs, key) for key in ALIKE)
 
 
 def lent_tokenizers(path: Path, images: Path | None) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:

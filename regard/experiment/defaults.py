@@ -155,10 +155,7 @@ def _training(
     planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
-    fresh = _rate(model, optimizer, batch_tokens)
-    rate = given.rate or (
-        fresh if given.begin is None else float(f"{fresh / 3:.2g}")
-    )  # what is known is not shaken off
+    rate = given.rate or _rate(model, optimizer, batch_tokens)
     long = min(known * pace.step, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     shared = long and pace.step >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
     acquainted = text and model.transforms and tokenizer.kind != "character"  # letters stand in every pair

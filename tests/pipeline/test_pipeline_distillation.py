@@ -8,8 +8,9 @@ import pytest
 
 from regard import load, train
 from regard.cli import main
-from regard.config import DataConfig, SearchConfig
+from regard.config import DataConfig, SearchConfig, merge, settle
 from regard.data.corpus import load_corpus
+from regard.experiment.beginning import is_of_a_kind
 from regard.pipeline.distillation import distil
 from regard.pipeline.result import Result
 
@@ -87,6 +88,20 @@ def test_a_teacher_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_whoever_asks_for_other_tokens_begins_from_nothing(teacher: Path) -> None:
+    """And so does a model of another width; a setting that is the teacher's anyway is none that differs."""
+    student = {"data": DATA, "model": {"preset": "lstm-dot"}}
+    for sections, expected in (
+        ({}, True),
+        ({"tokenizer": {"kind": "character"}}, True),
+        ({"tokenizer": {"kind": "bpe"}}, False),
+        ({"model": {"width": 16}}, False),
+        ({"model": {"cell": "gru"}}, False),
+        ({"model": {"preset": "transformer"}}, False),
+    ):
+        assert is_of_a_kind(settle(merge(student, sections)), teacher) is expected, sections
+
+
 def test_several_teach_as_an_ensemble(teacher: Path, tmp_path: Path) -> None:
     settings = {
         "data": DATA,
@@ -101,6 +116,8 @@ def test_several_teach_as_an_ensemble(teacher: Path, tmp_path: Path) -> None:
         given = [word for run in teachers for word in ("--distill", str(run))]
         assert main(["train", *FLAGS, "--model.preset", "transformer", *SMALL, *given, "--out", str(out)]) == 0
         taught.append((tmp_path / f"{out.name}-taught" / "train.jsonl").read_text(encoding="utf-8"))
+        alike = teachers == [tmp_path / "second"]  # one teacher, of the student's kind and width
+        assert load(out, threads=1).run.config.training.begin == (str(teachers[0]) if alike else None)
     data = DataConfig(**{key: value for key, value in DATA.items() if key != "test_examples"})
     distil(load(teacher, ensemble=runs[1:]), data, tmp_path / "expected")
     assert taught[2] == (tmp_path / "expected" / "train.jsonl").read_text(encoding="utf-8")
