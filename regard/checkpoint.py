@@ -171,10 +171,12 @@ def write_config(path: Path, config: RunConfig) -> None:
     write_text(path / RECIPE, recipe_text(config))
 
 
-def read_tokenizers(path: Path, config: RunConfig) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
-    """Source and target; one and the same object where they share a vocabulary."""
+def read_tokenizers(
+    path: Path, config: RunConfig, images: Path | None = None
+) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
+    """Source and target; one and the same object where they share a vocabulary. Pictures are looked for in `images`."""
     if config.model.encoder in PICTURE_ENCODERS:
-        source = Pictures.load(path / SOURCE, config.model.image_size, Path())
+        source = Pictures.load(path / SOURCE, config.model.image_size, images or Path())
         return source, Labels.load(path / TARGET) if config.model.decoder == "none" else Tokenizer.load(path / TARGET)
     source = Tokenizer.load(path / SOURCE)
     if config.model.decoder == "none":

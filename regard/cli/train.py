@@ -33,8 +33,8 @@ def train(
         Go on with the run in --out from where it stopped.
     distill
         A run that teaches: its outputs join the training targets, and are kept with them in OUT-taught. With
-        --distill A --distill B they teach as an ensemble. A student of one teacher, of its kind and width, begins
-        with its layers.
+        --distill A --distill B they teach as an ensemble. With one teacher, a --model.preset of its kind and width
+        begins with its layers.
     """
     given = settings.model_dump(exclude_unset=True)
     if resume and out is None:
@@ -69,7 +69,7 @@ def _taught(teachers: list[Path], config: RunConfig, path: Path, resume: bool) -
     from regard.checkpoint import is_run
     from regard.cli.progress import progress_bar
     from regard.data.corpus import load_corpus
-    from regard.experiment.beginning import is_of_a_kind
+    from regard.experiment.beginning import follow, is_of_a_kind
     from regard.experiment.resuming import FILES
     from regard.pipeline import load
     from regard.pipeline.distillation import distil
@@ -78,13 +78,13 @@ def _taught(teachers: list[Path], config: RunConfig, path: Path, resume: bool) -
         raise UserError(
             f"--distill {teachers[0]}: {path} has its data already; go on with --resume and without --distill"
         )
+    training = follow(config).training  # what cannot begin is told before the teacher translates
+    if len(teachers) == 1 and training.begin is None and is_of_a_kind(config, teachers[0]):
+        training = training.model_copy(update={"begin": str(teachers[0])})
     folder = path.with_name(f"{path.name}-taught")
     with progress_bar("the teacher translates", len(load_corpus(config.data).train)) as progress:
         teacher = load(teachers[0], engine="auto", ensemble=teachers[1:])
         left_out = distil(teacher, config.data, folder, progress)
     print(f"the teacher's outputs: {folder}; sources without a whole one: {left_out}", file=sys.stderr)
     data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
-    training = config.training
-    if len(teachers) == 1 and training.begin is None and is_of_a_kind(config, teachers[0]):
-        training = training.model_copy(update={"begin": str(teachers[0])})
     return config.model_copy(update={"data": data, "training": training})

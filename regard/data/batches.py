@@ -111,7 +111,7 @@ def encode_pairs(
         indices, some = [], []
         for index, example in enumerate(examples[start : start + ENCODED_TOGETHER], start):
             if known is not None and example.target not in known:
-                skipped.append(Skipped(f"pair {index + 1}", "its class does not occur in the training data"))
+                skipped.append(Skipped(f"pair {index + 1}", "its class is none of the model's"))
             elif index in unreadable:
                 skipped.append(Skipped(f"pair {index + 1} ({example.source})", f"its picture: {unreadable[index]}"))
             else:

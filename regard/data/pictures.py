@@ -64,10 +64,6 @@ class Pictures:
         words = {split_reference(reference)[1] for reference in references if not is_scene(reference)} - {""}
         return cls(image_size, folder, sorted(words))
 
-    def in_folder(self, folder: Path) -> Pictures:
-        """The same reader for pictures elsewhere."""
-        return Pictures(self.image_size, folder, self.words)
-
     def encode(self, reference: str) -> Picture:
         pixels, word = self.view(reference, self.image_size), self.word(reference)
         if isinstance(pixels, Unreadable) or isinstance(word, Unreadable):

@@ -9,9 +9,9 @@ Rules, those of fairseq and Vaswani 2017 in the main:
   log_prob / limit^alpha bounds every continuation); or at its limit. N finished alone are not enough: where a model is
   sure, N improbable early ends are found long before the right one.
 - At the limit, live hypotheses fill up what is missing to n_best, marked as unfinished and ranked behind.
-What is searched for a sentence is a few numbers, whose bookkeeping is NumPy's, wherever the model is: its calls cost a
-quarter of torch's, and for one sentence that was a third of a step.
 Therefore one beam is greedy search, and a beam as wide as the number of sequences is brute force; both are tested.
+
+A sentence's totals, tokens and ends are few numbers: NumPy keeps them, wherever the model is, for its calls cost less.
 """
 
 from __future__ import annotations

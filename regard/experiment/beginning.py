@@ -9,19 +9,18 @@ from collections import defaultdict
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
-from regard.checkpoint import read_config, read_facts, read_tokenizers, read_weights
+from regard.checkpoint import load_run, read_config, read_facts
 from regard.config import ModelConfig, RunConfig
+from regard.config.check import check
 from regard.config.tree import PICTURE_ENCODERS
-from regard.data.pictures import Pictures
-from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.models.seq2seq import Model
-from regard.weights import Weights, weights_of
 
 OWN = {"preset", "depth", "encoder_depth", "decoder_depth", "dropout", "ffn_dropout", "attention_dropout", "augment"}
 """What another model of the same kind need not have: its layers are lent one by one, as far as there are any."""
-
+SIDES = {"depth": ("encoder_depth", "decoder_depth"), "width": ("encoder_width", "decoder_width")}
 ALIKE = ("encoder", "decoder", "cell", "width", "encoder_width", "decoder_width", "tied_embeddings")
 
 
@@ -49,28 +48,22 @@ def follow(config: RunConfig) -> RunConfig:
 
 
 def is_of_a_kind(config: RunConfig, path: Path) -> bool:
-    """Whether a student with these settings can begin with the run there: what is alike is worth having."""
+    """Whether a model that is named by these settings can begin with most of the run there, as a student should."""
     theirs = read_config(path).model
     beginning = config.training.model_copy(update={"begin": str(path)})
     try:
         model = follow(config.model_copy(update={"training": beginning})).model
     except UserError:
         return False
-    return all(getattr(model, key) == getattr(theirs, key) for key in ALIKE)
-
-
-def lent_tokenizers(path: Path, images: Path | None) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
-    """Those of the run there; pictures are looked for in this corpus's folder."""
-    source, target = read_tokenizers(path, read_config(path))
-    return source.in_folder(images) if isinstance(source, Pictures) and images is not None else source, target
+    return config.model.named and all(getattr(model, key) == getattr(theirs, key) for key in ALIKE)
 
 
 @torch.no_grad()
 def lend(path: Path, model: Model) -> int:
     """Copy the weights of the run there into those of the model that have their names and shapes, module by module;
-    how many numbers."""
-    theirs, modules = read_weights(path), defaultdict[str, Weights](dict)
-    for name, tensor in weights_of(model).items():
+    how many numbers. A table that has several names, being tied, has all of them, in either."""
+    theirs, modules = load_run(path).model.state_dict(), defaultdict[str, dict[str, Tensor]](dict)
+    for name, tensor in model.state_dict().items():
         modules[name.rpartition(".")[0]][name] = tensor
     fitting = [
         (tensor, theirs[name])
@@ -82,22 +75,31 @@ def lend(path: Path, model: Model) -> int:
         raise UserError(f"training.begin = {str(path)!r}: none of its matrices fits this model; leave it out")
     for tensor, other in fitting:
         tensor.copy_(other)
-    return sum(tensor.numel() for tensor, _ in fitting)
+    return sum({tensor.data_ptr(): tensor.numel() for tensor, _ in fitting}.values())
 
 
 def _architecture(given: ModelConfig, theirs: ModelConfig) -> ModelConfig:
-    if not given.named:
-        open_fields = set(ModelConfig.model_fields)
-    elif (given.encoder, given.decoder) == (theirs.encoder, theirs.decoder):
-        open_fields = set(ModelConfig.model_fields) - OWN
-    else:
+    """All of theirs beneath what is set by hand; of a kind that is named, what makes weights fit, where they go
+    together at all."""
+    if given.named and (given.encoder, given.decoder) != (theirs.encoder, theirs.decoder):
         return given
-    fields = theirs.model_dump(exclude_none=True, include=open_fields)
-    return ModelConfig.model_validate({**fields, **given.model_dump(exclude_unset=True)})
+    by_hand = given.model_dump(exclude_unset=True)
+    fields = theirs.model_dump(exclude_none=True, exclude=OWN if given.named else set())
+    for general, sides in SIDES.items():
+        fields = {key: value for key, value in fields.items() if general not in by_hand or key not in sides}
+    followed = ModelConfig.model_validate({**fields, **by_hand})
+    try:
+        check(RunConfig(model=followed))
+    except UserError:
+        if given.named:
+            return given
+        raise
+    return followed
 
 
 def _reads(model: ModelConfig) -> str:
     """What goes in and what comes out, for an error."""
+    if model.encoder == "none":
+        return "is a language model"
     reads = "reads pictures" if model.encoder in PICTURE_ENCODERS else "reads text"
-    writes = {"none": "tells classes"}.get(model.decoder, "writes")
-    return f"{reads} and {writes}" if model.encoder != "none" else "is a language model"
+    return f"{reads} and {'tells classes' if model.decoder == 'none' else 'writes'}"

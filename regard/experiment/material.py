@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from regard.checkpoint import read_tokenizers
 from regard.config import RunConfig
 from regard.config.check import check
 from regard.config.tree import PICTURE_ENCODERS
@@ -17,7 +18,7 @@ from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.data.unmerging import Unmerging
 from regard.errors import UserError
-from regard.experiment.beginning import follow, lend, lent_tokenizers
+from regard.experiment.beginning import follow, lend
 from regard.experiment.defaults import complete
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
@@ -66,8 +67,9 @@ def begin(config: RunConfig) -> Material:
     check(config)
     _check_fit(config, corpus)
     earlier = config.training.begin
-    tokenizers = lent_tokenizers(Path(earlier), corpus.images) if earlier else _train_tokenizers(config, corpus)
-    return gather(config, corpus, tokenizers)
+    if earlier is not None:
+        return gather(config, corpus, read_tokenizers(Path(earlier), config, corpus.images))
+    return gather(config, corpus, _train_tokenizers(config, corpus))
 
 
 def gather(

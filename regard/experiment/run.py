@@ -27,7 +27,6 @@ from regard.checkpoint import (
 )
 from regard.config import RunConfig, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
-from regard.data.pictures import Pictures
 from regard.errors import UserError
 from regard.experiment.look import development_look
 from regard.experiment.material import Material, begin, gather
@@ -177,10 +176,8 @@ def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     corpus = load_corpus(config.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
-    source, target = read_tokenizers(out, config)
-    if isinstance(source, Pictures) and corpus.images is not None:
-        source = source.in_folder(corpus.images)
-    return gather(config, corpus, (source, target), begun=(out / STATE).is_file()), facts
+    tokenizers = read_tokenizers(out, config, corpus.images)
+    return gather(config, corpus, tokenizers, begun=(out / STATE).is_file()), facts
 
 
 def _go_on(material: Material, state: State, out: Path) -> None:

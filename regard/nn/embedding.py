@@ -110,5 +110,5 @@ def output_size(layer: nn.Module | Narrowed | Mixture) -> int:
     if isinstance(layer, Mixture):
         return sum(map(output_size, layer.layers))
     if isinstance(layer, Narrowed):
-        return layer.weight.numel()
+        return layer.weight.numel() + layer.bias.numel()
     return sum(one.numel() for one in layer.parameters())

@@ -8,8 +8,8 @@ from typing import Literal
 from regard.config import TrainingConfig
 from regard.training.loop import Look, standing
 from regard.training.report import dev_text
-from regard.training.state import State, Weights
-from regard.weights import copy_weights, load_weights, weights_of
+from regard.training.state import State
+from regard.weights import Weights, copy_weights, load_weights, weights_of
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from regard.config import TrainingConfig
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 from regard.training.optimizer import Optimizer
-from regard.weights import copy_weights, load_weights, weights_of
+from regard.weights import Weights, copy_weights, load_weights, weights_of
 
-Weights = dict[str, Tensor]
 KINDS = ("adam/", "muon/")  # of moments
 
 

@@ -45,7 +45,7 @@ def test_classes_have_no_marks_and_unknown_ones_are_counted() -> None:
     labels = Labels(["bad", "good"])
     examples = [Example("ab", "good"), Example("a", "odd"), Example("abc", "bad")]
     pairs, skipped = encode_pairs(examples, CHARACTER, labels)
-    assert [(one.where, one.why) for one in skipped] == [("pair 2", "its class does not occur in the training data")]
+    assert [(one.where, one.why) for one in skipped] == [("pair 2", "its class is none of the model's")]
     batch = make_batch(pairs, [0, 1])
     assert batch.target_in.tolist() == [[BOS], [BOS]]
     assert batch.target_out.tolist() == [[1], [0]]

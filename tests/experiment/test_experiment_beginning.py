@@ -65,10 +65,53 @@ def test_a_student_has_the_layers_that_there_are(earlier: Path) -> None:
 
 
 def test_another_kind_of_model_takes_the_tables_alone(earlier: Path) -> None:
-    found = begin(later(earlier, model={"preset": "lstm-additive", "width": 16}))
-    table = read_weights(earlier)["encoder.embedding.weight"]
-    assert torch.equal(weights_of(found.model)["encoder.embedding.weight"], table)
-    assert found.config.model.decoder == "rnn" and table.numel() <= found.lent < found.parameters
+    """One table that is tied becomes three that are not."""
+    found = begin(later(earlier, model={"preset": "lstm-additive", "width": 16, "tied_embeddings": False}))
+    table, bias = (read_weights(earlier)[name] for name in ("encoder.embedding.weight", "decoder.output.bias"))
+    own = found.model.state_dict()
+    for name in ("encoder.embedding.weight", "decoder.embedding.weight", "decoder.output.weight"):
+        assert torch.equal(own[name], table), name
+    assert found.config.model.decoder == "rnn" and found.lent == 3 * table.numel() + bias.numel()
+
+
+def test_a_depth_of_ones_own_is_that_of_both_sides(earlier: Path, tmp_path: Path) -> None:
+    deep = merge(EARLIER, {"model": {"encoder_depth": 3, "decoder_depth": 1}})
+    run_experiment(settle(deep), tmp_path / "deep", progress=False)
+    names = weights_of(begin(later(tmp_path / "deep", model={"depth": 2})).model)
+    for side in ("encoder", "decoder"):
+        assert {name.split(".")[2] for name in names if name.startswith(f"{side}.layers.")} == {"0", "1"}
+
+
+def test_what_the_other_has_and_this_cannot_is_left_out(tmp_path: Path) -> None:
+    """Attention that asks with tokens, for a model without attention: only what both have is taken over."""
+    asking = {"model": {"preset": "lstm-additive", "width": 16, "depth": 1, "query": "state-and-token"}}
+    run_experiment(settle({**EARLIER, **asking}), tmp_path / "asking", progress=False)
+    found = begin(later(tmp_path / "asking", model={"preset": "lstm-fixed", "width": 16}))
+    assert found.config.model.query == "state" and 0 < found.lent < found.parameters
+
+
+def test_pictures_are_read_in_the_size_that_is_asked_for(tmp_path: Path) -> None:
+    data = {"corpus": "shapes", "examples": 24, "dev_examples": 6, "test_examples": 6}
+    small = {"data": data, "model": {"preset": "image-lstm", "width": 16, "image_size": 32}}
+    training = {"steps": 2, "evaluate_every": 2, "threads": 1}
+    run_experiment(settle({**small, "training": training}), tmp_path / "small", progress=False)
+    larger = {"data": data, "training": {**training, "begin": str(tmp_path / "small")}, "model": {"image_size": 64}}
+    result = run_experiment(settle(larger), tmp_path / "larger", progress=False)
+    assert result.config.model.image_size == 64 and result.config.model.width == 16
+
+
+def test_classes_that_the_other_does_not_know_are_counted(tmp_path: Path) -> None:
+    def examples(names: str) -> str:
+        return "".join(f"{name * (1 + i % 4)}\t{name}\n" for i in range(30) for name in names)
+
+    settings = {"model": {"preset": "lstm-classifier", "width": 16}, "training": EARLIER["training"]}
+    for file, names in (("old", "ab"), ("new", "abc")):
+        (tmp_path / f"{file}.tsv").write_text(examples(names), encoding="utf-8")
+    old = {"data": {"pairs": str(tmp_path / "old.tsv"), "dev_examples": 8, "test_examples": 8}}
+    run_experiment(settle({**settings, **old}), tmp_path / "run", progress=False)
+    new = {"data": {**old["data"], "pairs": str(tmp_path / "new.tsv")}}
+    found = begin(settle(merge(new, {"training": {**EARLIER["training"], "begin": str(tmp_path / "run")}})))
+    assert found.lent == found.parameters and found.skipped["its class is none of the model's"] > 0
 
 
 def test_it_goes_on_without_the_other(earlier: Path, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_transposed_output_layer_is_the_layer_and_so_is_a_part_of_it() -> None
     torch.testing.assert_close(transposed(x), output(x).detach())
     torch.testing.assert_close(transposed.only(ids)(x), output(x)[:, :, ids].detach())
     assert transposed(x[:0]).shape == (0, T, V) and not transposed(x).requires_grad
-    assert output_size(transposed) == V * D
+    assert output_size(transposed) == output_size(output) == V * (D + 1)
 
 
 def test_embedding_dropout_acts_in_training_only() -> None:

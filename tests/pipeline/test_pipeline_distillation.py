@@ -100,6 +100,25 @@ def test_whoever_asks_for_other_tokens_begins_from_nothing(teacher: Path) -> Non
         ({"model": {"preset": "transformer"}}, False),
     ):
         assert is_of_a_kind(settle(merge(student, sections)), teacher) is expected, sections
+    assert not is_of_a_kind(settle({"data": DATA}), teacher)  # the corpus names a model, not the teacher
+
+
+def test_what_cannot_begin_is_told_before_the_teacher_translates(
+    teacher: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "train",
+        *FLAGS,
+        "--model.preset",
+        "lstm-dot",
+        "--distill",
+        str(teacher),
+        "--out",
+        str(tmp_path / "student"),
+    ]
+    assert main([*words, "--training.begin", str(teacher), "--tokenizer.kind", "bpe"]) == 2
+    assert capsys.readouterr().err.startswith("regard: tokenizer.kind = 'bpe', but")
+    assert not (tmp_path / "student-taught").exists()
 
 
 def test_several_teach_as_an_ensemble(teacher: Path, tmp_path: Path) -> None:
