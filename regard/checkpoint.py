@@ -38,7 +38,7 @@ from regard.errors import UserError
 from regard.files import cannot_write, discard, part_of, write_bytes, write_text
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.weights import Weights, load_weights, need, read_tensors, write_tensors
+from regard.weights import load_weights, need, read_tensors, write_tensors
 
 FORMAT = 1
 RECIPE, FACTS, MODEL, STATE = "recipe.toml", "run.json", "model.safetensors", "training.safetensors"
@@ -87,7 +87,10 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     source, target = read_tokenizers(path, config)
     shared = source is target
     model = build_model(config.model, source.size, target.size, shared, config.training.seed)
-    load_weights(model, read_weights(path, weights), str(path / f"{weights}.safetensors"))
+    file = path / f"{weights}.safetensors"
+    if not file.is_file() and weights == "model":
+        raise UserError(f"{file} is missing: the run has not looked at its dev set yet; go on with {resume_line(path)}")
+    load_weights(model, read_tensors(file)[0], str(file))
     return Run(path, config, facts["task"], source, target, model.eval(), facts)
 
 
@@ -195,17 +198,6 @@ def read_examples(path: Path, split: str) -> list[Example]:
         except (ValueError, TypeError, KeyError):
             raise UserError(f"{file}:{number}: this is not a pair; restore the file or train again") from None
     return examples
-
-
-# --- weights ---------------------------------------------------------------------------------------------------------
-
-
-def read_weights(path: Path, name: Literal["model", "last", "best"] = "model") -> Weights:
-    """Of a run, by name."""
-    file = path / f"{name}.safetensors"
-    if not file.is_file() and name == "model":
-        raise UserError(f"{file} is missing: the run has not looked at its dev set yet; go on with {resume_line(path)}")
-    return read_tensors(file)[0]
 
 
 def _save(path: Path, save: Callable[[Path], None]) -> None:

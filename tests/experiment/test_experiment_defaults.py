@@ -185,6 +185,7 @@ def test_tables_of_sentences_begin_by_their_company() -> None:
     text, strings = corpus(3000, 12), corpus(3000, 2)
     for each, sections, expected in (
         (text, {"model": {"preset": "transformer"}}, "company"),
+        (text, {"model": {"preset": "transformer"}, "training": {"begin": "runs/earlier"}}, "random"),
         (text, {"model": {"preset": "lstm-additive"}}, "random"),  # not measured
         (text, {"model": {"preset": "transformer"}, "training": {"tables": "random"}}, "random"),
         (text, {"model": {"preset": "transformer"}, "tokenizer": {"kind": "character"}}, "random"),

@@ -17,16 +17,16 @@ LARGEST = 2**24  # numbers in a table by token: 64 MiB
 
 
 class Ready(Seq2Seq):
-    """A model with this decoder instead of its own, and its output layer turned."""
+    """A model with this decoder instead of its own, and its output layer transposed."""
 
     def __init__(self, model: Seq2Seq, decoder: Decoder) -> None:
         super().__init__(model.encoder, decoder, model.max_source, model.max_target)
-        self._turned = Transposed.of(decoder.output)
+        self._transposed = Transposed.of(decoder.output)
         self.train(model.training)
 
     @property
     def output_layer(self) -> Transposed:
-        return self._turned
+        return self._transposed
 
 
 def stepping(model: Model) -> Model:
