@@ -69,22 +69,13 @@ def _taught(teachers: list[Path], config: RunConfig, path: Path, resume: bool) -
     from regard.checkpoint import is_run
     from regard.cli.progress import progress_bar
     from regard.data.corpus import load_corpus
-    from regard.experiment.beginning import follow, is_of_a_kind
-    from regard.experiment.resuming import FILES
-    from regard.pipeline import load
-    from regard.pipeline.distillation import distil
+    from regard.pipeline.distillation import taught
 
     if resume or is_run(path):
         raise UserError(
             f"--distill {teachers[0]}: {path} has its data already; go on with --resume and without --distill"
         )
-    training = follow(config).training  # what cannot begin is told before the teacher translates
-    if len(teachers) == 1 and training.begin is None and is_of_a_kind(config, teachers[0]):
-        training = training.model_copy(update={"begin": str(teachers[0])})
-    folder = path.with_name(f"{path.name}-taught")
     with progress_bar("the teacher translates", len(load_corpus(config.data).train)) as progress:
-        teacher = load(teachers[0], engine="auto", ensemble=teachers[1:])
-        left_out = distil(teacher, config.data, folder, progress)
-    print(f"the teacher's outputs: {folder}; sources without a whole one: {left_out}", file=sys.stderr)
-    data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
-    return config.model_copy(update={"data": data, "training": training})
+        config, left_out = taught(config, teachers, path.with_name(f"{path.name}-taught"), progress)
+    print(f"the teacher's outputs: {config.data.corpus}; sources without a whole one: {left_out}", file=sys.stderr)
+    return config

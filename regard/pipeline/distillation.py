@@ -7,17 +7,34 @@ the reference, too: two ways to say the same are harder to learn by heart than o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from regard.config import DataConfig
+from regard.config import DataConfig, RunConfig
 from regard.data.corpus import Example, load_corpus
 from regard.data.files import write_pairs
 from regard.errors import UserError
 from regard.evaluation.metrics import nearest
+from regard.experiment.beginning import follow, is_of_a_kind
+from regard.experiment.resuming import FILES
+from regard.pipeline import load
 from regard.pipeline.contract import Pipeline, Progress
 from regard.pipeline.result import Result
 
 CHUNK = 1024
+
+
+def taught(
+    config: RunConfig, teachers: Sequence[Path], folder: Path, progress: Progress | None = None
+) -> tuple[RunConfig, int]:
+    """The settings of a student: the same, on the corpus that `distil` writes into `folder`. A single teacher of the
+    student's kind and width lends it its layers. And how many sources have their reference alone."""
+    training = follow(config).training  # what cannot begin is told before the teacher translates
+    if len(teachers) == 1 and training.begin is None and is_of_a_kind(config, teachers[0]):
+        training = training.model_copy(update={"begin": str(teachers[0])})
+    left_out = distil(load(teachers[0], engine="auto", ensemble=teachers[1:]), config.data, folder, progress)
+    data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
+    return config.model_copy(update={"data": data, "training": training}), left_out
 
 
 def distil(teacher: Pipeline, data: DataConfig, folder: Path, progress: Progress | None = None) -> int:
