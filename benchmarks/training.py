@@ -3,7 +3,8 @@
 python benchmarks/training.py [--rounds 5] [--steps 4] [--threads 2] [--source FILE --target FILE]
 
 The same mathematics and sizes: batches of 4,096 padded tokens, label smoothing 0.1, Adam, float32. Without files the
-text is drawn: 9,000 words by Zipf's law in sentences as long as Multi30k's.
+text is drawn: 9,000 words by Zipf's law in sentences as long as Multi30k's. "Of sgemm": the matrix products of our
+steps, over what one large product would do in their time on the same threads, measured in the same round.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from itertools import accumulate
 
 import torch
 from _plain import make
+from torch.utils.flop_counter import FlopCounterMode, addmm_flop, sdpa_backward_flop, sdpa_flop
 
 import regard
 from regard.config import TrainingConfig, settle
@@ -38,6 +40,11 @@ MODELS = {
     "BiLSTM 256, additive attention": {"preset": "lstm-additive", "width": 256, "dropout": 0.2},
 }
 Step = Callable[[Batch], object]
+UNCOUNTED = {  # products that torch's counter does not know
+    torch.ops.aten.addmm_: addmm_flop,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: sdpa_flop,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: sdpa_backward_flop,
+}
 
 
 def main() -> None:
@@ -50,19 +57,23 @@ def main() -> None:
     machine = platform.processor() or platform.machine()
     print(f"{machine}, {threads} threads, torch {torch.__version__}; sgemm {sgemm():.0f} GFLOPS; ", end="")
     print(f"medians of {options.rounds} interleaved rounds of {options.steps} steps (range)\n")
-    print("| model | regard, target tokens/s | plain torch, target tokens/s | ratio |")
-    print("|---|---:|---:|---:|")
+    print("| model | regard, target tokens/s | of sgemm | plain torch, target tokens/s | ratio |")
+    print("|---|---:|---:|---:|---:|")
     for name, fields in MODELS.items():
         ours, theirs = _ours(fields, size), _plain(fields, size)
         for step in (ours, theirs):
             step(batches[0])
+        work = _gigaflop(ours, batches[1:])
         seconds: list[tuple[float, float]] = []
+        shares: list[float] = []
         for _ in range(options.rounds):
             seconds.append((_time(ours, batches[1:]), _time(theirs, batches[1:])))
+            shares.append(work / seconds[-1][0] / sgemm())
         speeds = [statistics.median(tokens / one for one in column) for column in zip(*seconds, strict=True)]
         ratios = sorted(plain / own for own, plain in seconds)
         spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-        print(f"| {name} | {speeds[0]:,.0f} | {speeds[1]:,.0f} | {spread} |", flush=True)
+        share = f"{statistics.median(shares):.0%} ({min(shares):.0%} to {max(shares):.0%})"
+        print(f"| {name} | {speeds[0]:,.0f} | {share} | {speeds[1]:,.0f} | {spread} |", flush=True)
 
 
 def _time(step: Step, batches: list[Batch]) -> float:
@@ -70,6 +81,15 @@ def _time(step: Step, batches: list[Batch]) -> float:
     for batch in batches:
         step(batch)
     return time.perf_counter() - start
+
+
+def _gigaflop(step: Step, batches: list[Batch]) -> float:
+    """What the matrix products of these steps come to."""
+    mapping = {one: formula.__wrapped__ for one, formula in UNCOUNTED.items()}  # the counter wraps them itself
+    with FlopCounterMode(display=False, custom_mapping=mapping) as counter:
+        for batch in batches:
+            step(batch)
+    return counter.get_total_flops() / 1e9
 
 
 def _ours(fields: dict[str, object], size: int) -> Step:
