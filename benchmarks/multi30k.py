@@ -65,6 +65,8 @@ SHORT = {
     "warmup_steps": 300,
     "evaluate_every": 700,
 }
+LSTM = {"preset": "lstm-additive", "width": 256, "depth": 1, "query": "state-and-token"}
+PLAIN = {**TRAINING, "optimizer": "adam", "rate": 2e-3, "processes": 1, "threads": 2}
 RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and the recipe that is to reach it
     "transformer": (
         41.02,
@@ -95,31 +97,29 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
             "teacher": "transformer-short",
             "tokenizer": {},
             "model": {"preset": "transformer-deep-shallow", "encoder_depth": 4, "dropout": 0.2},
-            "training": {**SHORT, "steps": 3000, "warmup_steps": 100, "evaluate_every": 300},
+            "training": {**SHORT, "tables": "random", "steps": 2400, "warmup_steps": 100, "evaluate_every": 240},
         },
     ),
     "lstm-additive": (
         37.33,
         {
             "tokenizer": PIECES,
-            "model": {
-                "preset": "lstm-additive",
-                "width": 256,
-                "encoder_width": 512,
-                "depth": 1,
-                "dropout": 0.35,
-                "query": "state-and-token",
-            },
+            "model": {**LSTM, "encoder_width": 512, "dropout": 0.35},
+            "training": {**PLAIN, "weight_decay": 0.3, "steps": 9000, "warmup_steps": 300, "evaluate_every": 500},
+        },
+    ),
+    "lstm-additive-short": (
+        37.33,
+        {
+            "tokenizer": {**PIECES, "size": 8000},
+            "model": {**LSTM, "dropout": 0.2},
             "training": {
-                **TRAINING,
-                "optimizer": "adam",
-                "rate": 2e-3,
-                "weight_decay": 0.3,
-                "steps": 9000,
-                "warmup_steps": 300,
-                "evaluate_every": 500,
-                "processes": 1,
-                "threads": 2,
+                **PLAIN,
+                "weight_decay": 0.25,
+                "tables": "company",
+                "steps": 2300,
+                "warmup_steps": 230,
+                "evaluate_every": 230,
             },
         },
     ),
