@@ -97,7 +97,7 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
             "teacher": "transformer-short",
             "tokenizer": {},
             "model": {"preset": "transformer-deep-shallow", "encoder_depth": 4, "dropout": 0.2},
-            "training": {**SHORT, "tables": "random", "steps": 2400, "warmup_steps": 100, "evaluate_every": 240},
+            "training": {**SHORT, "tables": "random", "steps": 5000, "warmup_steps": 100, "evaluate_every": 500},
         },
     ),
     "lstm-additive": (
