@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.decoding.hypothesis import Hypothesis
 from regard.models.seq2seq import Memory, Model, State
-from regard.nn.embedding import Mixture, Output, Transposed
+from regard.nn.embedding import Mixture, Output, Ready
 
 
 class ShortListed(Model):
@@ -17,7 +17,7 @@ class ShortListed(Model):
     def __init__(self, model: Model, ids: Tensor) -> None:
         super().__init__()
         layer = model.output_layer
-        assert isinstance(layer, Output | Transposed | Mixture), "classes are not written"
+        assert isinstance(layer, Output | Ready | Mixture), "classes are not written"
         self.model, self.ids, self.layer = model, ids, layer
         self.narrow = layer.only(ids)
         self.max_source, self.max_target, self.max_total = model.max_source, model.max_target, model.max_total
@@ -33,7 +33,7 @@ class ShortListed(Model):
         return self.model.advance(self.ids.take(tokens), memory, state)
 
     @property
-    def output_layer(self) -> Output | Transposed | Mixture:
+    def output_layer(self) -> Output | Ready | Mixture:
         return self.layer
 
     def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from regard.models.seq2seq import OF_SOURCE, Memory, Model, State
-from regard.nn.embedding import Mixture, Output, Transposed
+from regard.nn.embedding import Mixture, Output, Ready
 from regard.nn.layers import Layers
 
 
@@ -36,7 +36,7 @@ class Ensemble(Model):
 
     def __init__(self, members: Sequence[Model]) -> None:
         super().__init__()
-        assert all(isinstance(member.output_layer, Output | Transposed) for member in members), (
+        assert all(isinstance(member.output_layer, Output | Ready) for member in members), (
             "neither classes nor ensembles"
         )
         self.members = Layers[Model](members)
@@ -48,7 +48,7 @@ class Ensemble(Model):
     @property
     def output_layer(self) -> Mixture:
         layers = [member.output_layer for member in self.members]
-        return Mixture([layer for layer in layers if isinstance(layer, Output | Transposed)])  # that is, all
+        return Mixture([layer for layer in layers if isinstance(layer, Output | Ready)])  # that is, all
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
         memories = tuple(member.encode(source, mask) for member in self.members)

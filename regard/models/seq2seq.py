@@ -16,7 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from regard.nn.embedding import Mixture, Output, Transposed
+from regard.nn.embedding import Mixture, Output, Ready
 
 OF_SOURCE: dict[str, bool] = {"of_source": True}  # metadata of a field that depends on the source alone
 
@@ -139,7 +139,7 @@ class Model(nn.Module, ABC):
 
     @property
     @abstractmethod
-    def output_layer(self) -> Output | Transposed | nn.Linear | Mixture:
+    def output_layer(self) -> Output | Ready | nn.Linear | Mixture:
         """The last layer: features → logits, linear but for an ensemble's."""
 
     def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
@@ -177,7 +177,7 @@ class Seq2Seq(Model):
         return self.decoder.advance(tokens, memory, state)
 
     @property
-    def output_layer(self) -> Output | Transposed:
+    def output_layer(self) -> Output | Ready:
         return self.decoder.output
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.nn.dropout import dropout
+from regard.nn.products import Product
 
 
 class Embedding(nn.Module):
@@ -67,25 +68,24 @@ class Narrowed:
 
 
 @dataclass(frozen=True)
-class Transposed(Narrowed):
-    """An output layer for a search, as the weights are now: by its transposed table a row is multiplied in half of the
-    time. Some of its tokens are taken from the rows: of the other, all would be read for them."""
+class Ready(Narrowed):
+    """An output layer for a search, as the weights are now."""
 
-    table: Tensor  # (D, V)
+    product: Product
 
     @classmethod
     @torch.no_grad()
     def of(cls, layer: Output) -> Self:
-        return cls(layer.weight.detach(), layer.bias.detach(), transposed(layer.weight))
+        weight, bias = layer.weight.detach(), layer.bias.detach()
+        return cls(weight, bias, Product.of(weight, bias))
 
     def __call__(self, states: Tensor) -> Tensor:
         """(B, T, D) → (B, T, V)."""
-        return torch.addmm(self.bias, states.flatten(0, 1), self.table).unflatten(0, states.shape[:2])
+        return self.product(states.flatten(0, 1)).unflatten(0, states.shape[:2])
 
-
-def transposed(weight: Tensor) -> Tensor:
-    """(out, in) → (in, out), standing so: a product with a row or a few takes down to half of the time (LOG.md)."""
-    return weight.t().contiguous()
+    def only(self, ids: Tensor) -> Ready:
+        part = super().only(ids)
+        return Ready(part.weight, part.bias, Product.of(part.weight, part.bias, lasting=False))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from torch import nn
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.dropout import add_dropped
 from regard.nn.dropout import dropout as drop
-from regard.nn.embedding import Embedding, Output, Transposed, output_size
+from regard.nn.embedding import Embedding, Output, Ready, output_size
 
 B, T, D, F, V = 2, 3, 4, 6, 7
 
@@ -93,16 +93,18 @@ def test_an_output_is_its_formula_tied_or_not() -> None:
             assert torch.allclose(output(x)[:, :, token], expected, atol=1e-5)
 
 
-def test_a_transposed_output_layer_is_the_layer_and_so_is_a_part_of_it() -> None:
+@pytest.mark.parametrize("large", [1, 2**18], ids=["packed", "small"])
+def test_an_output_layer_made_ready_is_the_layer_and_so_is_a_part_of_it(monkeypatch, large: int) -> None:
+    monkeypatch.setattr("regard.nn.products.LARGE", large)
     torch.manual_seed(6)
     output, x = Output(D, V), torch.randn(B, T, D)
     nn.init.normal_(output.bias)
-    transposed, ids = Transposed.of(output), torch.tensor([0, 2, V - 1])
-    assert transposed.table.is_contiguous() and transposed.table.shape == (D, V)
-    torch.testing.assert_close(transposed(x), output(x).detach())
-    torch.testing.assert_close(transposed.only(ids)(x), output(x)[:, :, ids].detach())
-    assert transposed(x[:0]).shape == (0, T, V) and not transposed(x).requires_grad
-    assert output_size(transposed) == output_size(output) == V * (D + 1)
+    ready, ids = Ready.of(output), torch.tensor([0, 2, V - 1])
+    for rows in (x, x[:1, :1]):
+        torch.testing.assert_close(ready(rows), output(rows).detach())
+        torch.testing.assert_close(ready.only(ids)(rows), output(rows)[:, :, ids].detach())
+    assert ready(x[:0]).shape == (0, T, V) and not ready(x).requires_grad
+    assert output_size(ready) == output_size(output) == V * (D + 1)
 
 
 def test_embedding_dropout_acts_in_training_only() -> None:

@@ -11,22 +11,22 @@ from regard.models.seq2seq import Decoder, Model, Seq2Seq
 from regard.models.stepping.recurrent import SteppingRecurrence, table_size
 from regard.models.stepping.transformer import SteppingTransformer
 from regard.models.transformer import TransformerDecoder
-from regard.nn.embedding import Transposed
+from regard.nn.embedding import Ready
 
 LARGEST = 2**24  # numbers in a table by token: 64 MiB
 
 
-class Ready(Seq2Seq):
-    """A model with this decoder instead of its own, and its output layer transposed."""
+class Stepping(Seq2Seq):
+    """A model with this decoder instead of its own, and its output layer made ready."""
 
     def __init__(self, model: Seq2Seq, decoder: Decoder) -> None:
         super().__init__(model.encoder, decoder, model.max_source, model.max_target)
-        self._transposed = Transposed.of(decoder.output)
+        self._ready = Ready.of(decoder.output)
         self.train(model.training)
 
     @property
-    def output_layer(self) -> Transposed:
-        return self._transposed
+    def output_layer(self) -> Ready:
+        return self._ready
 
 
 def stepping(model: Model) -> Model:
@@ -39,7 +39,7 @@ def stepping(model: Model) -> Model:
     decoder = _ready(model.decoder) if isinstance(model, Seq2Seq) else None
     if decoder is None or not isinstance(model, Seq2Seq):
         return model
-    return Ready(model, decoder)
+    return Stepping(model, decoder)
 
 
 def _ready(decoder: Decoder) -> Decoder | None:

@@ -20,9 +20,9 @@ from regard.models.seq2seq import OF_SOURCE, Decoder, Memory, State
 from regard.models.transformer import DecoderLayer, TransformerDecoder, TransformerState
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import Residual
-from regard.nn.embedding import transposed
 from regard.nn.masks import causal_mask, key_mask
 from regard.nn.positions import alibi, turns
+from regard.nn.products import transposed
 from regard.nn.taps import watched
 
 ROOM = 16  # tokens that are written before the first move into a larger room
