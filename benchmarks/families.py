@@ -6,11 +6,10 @@ python benchmarks/families.py [--rounds 3] [--steps 5] [--threads 2]
 from __future__ import annotations
 
 import argparse
-import platform
-import statistics
 import time
 
-import torch
+from _machine import machine
+from _rounds import spread
 
 from regard.config import PRESETS, DataConfig, SearchConfig, TrainingConfig, settle
 from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch, plan
@@ -40,16 +39,12 @@ def main() -> None:
             trained = _train(state, pairs, options.steps)
             rows[name].append((trained, *(_decode(state.model, sources, beams) for beams in (1, 5))))
     print(f"## Families: dates en-fr, width {WIDTH}, batches of {BATCH_TOKENS} tokens\n")
-    print(
-        f"{platform.processor() or platform.machine()}, {threads} threads, Python {platform.python_version()}, ", end=""
-    )
-    print(f"torch {torch.__version__}; medians of {options.rounds} interleaved rounds\n")
+    print(f"{machine()}; {threads} threads; medians of {options.rounds} interleaved rounds (range)\n")
     print("| preset | parameters | training, target tokens/s | greedy, sentences/s | beam 5, sentences/s |")
     print("|---|---:|---:|---:|---:|")
     for name, measured in rows.items():
-        medians = [statistics.median(column) for column in zip(*measured, strict=True)]
         size = sum(parameter.numel() for parameter in models[name].model.parameters())
-        print(f"| `{name}` | {size:,} | " + " | ".join(f"{value:,.0f}" for value in medians) + " |")
+        print(f"| `{name}` | {size:,} | " + " | ".join(map(spread, zip(*measured, strict=True))) + " |")
 
 
 def _options() -> argparse.Namespace:

@@ -12,6 +12,7 @@ import argparse
 import statistics
 
 import torch
+from _machine import machine
 from _plain import plain_model, plain_step
 from torch import nn
 from torch.nn import functional as F
@@ -37,9 +38,8 @@ def main() -> None:
     examples, tokenizer = some_examples(options)
     train, dev = (encode_pairs(some, tokenizer, tokenizer)[0] for some in (examples[:-HELD_OUT], examples[-HELD_OUT:]))
     held_out = [make_batch(dev, rows) for rows in plan(dev, BATCH_TOKENS, seed=1, epoch=0)]
-    print(
-        f"## Quality after a pass over {len(train):,} pairs: dev loss, {threads} threads, torch {torch.__version__}\n"
-    )
+    print(f"## Quality after a pass over {len(train):,} pairs: dev loss\n")
+    print(f"{machine()}; {threads} threads; means of {options.seeds} seeds (range)\n")
     print("| model | regard | torch's own modules |\n|---|---:|---:|")
     for name, fields in MODELS.items():
         if options.model not in name:

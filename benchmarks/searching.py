@@ -9,13 +9,13 @@ source: the speed of the engine without the luck of a model. Target tokens a sec
 from __future__ import annotations
 
 import argparse
-import platform
-import statistics
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
+from _machine import machine
+from _rounds import spread
 
 from regard.config import SearchConfig, settle
 from regard.data.tokenizer import EOS
@@ -48,16 +48,15 @@ def main() -> None:
     models = {preset: _endless(preset, options.width, options.size) for preset in FAMILIES}
     cases = {case for sweep in SWEEPS.values() for case in sweep}
     speeds = _measure(models, cases, options)
-    machine = platform.processor() or platform.machine()
     print(
         f"## Search: width {options.width}, {options.size:,} entries, {options.sentences} sentences, tokens a second\n"
     )
-    print(f"{machine}, 2 threads, torch {torch.__version__}; medians of {options.rounds} rounds (range)")
+    print(f"{machine()}; 2 threads; medians of {options.rounds} rounds (range)")
     for title, sweep in SWEEPS.items():
         print(f"\n| {title} | " + " | ".join(f"{getattr(case, SHOWN[title]):,}" for case in sweep) + " |")
         print("|---|" + "---:|" * len(sweep))
         for preset in models:
-            print(f"| {preset} | " + " | ".join(_cell(speeds[preset, case]) for case in sweep) + " |")
+            print(f"| {preset} | " + " | ".join(spread(speeds[preset, case]) for case in sweep) + " |")
 
 
 def _measure(
@@ -85,10 +84,6 @@ def _endless(preset: str, width: int, size: int) -> Model:
     with torch.no_grad():
         model.output_layer.bias[EOS] = -1e9
     return model.eval()
-
-
-def _cell(values: list[float]) -> str:
-    return f"{statistics.median(values):,.0f} ({min(values):,.0f} to {max(values):,.0f})"
 
 
 def _options() -> argparse.Namespace:

@@ -13,11 +13,11 @@ One thread. The CPU time of the process is taken, which other programs disturb l
 from __future__ import annotations
 
 import argparse
-import platform
 import time
 from collections.abc import Callable
 
 import torch
+from _machine import machine
 from torch import Tensor, nn
 
 from regard.config import DataConfig, SearchConfig, TrainingConfig, settle
@@ -48,8 +48,7 @@ def main() -> None:
     sources = tokenizer.encode_batch([example.source for example in corpus.test[:DECODED]])
     pass_seconds = _pass_seconds()
     print(f"## Taps that nobody watches: dates, width {WIDTH}, a batch of {BATCH_TOKENS} tokens\n")
-    print(f"{platform.processor() or platform.machine()}, 1 thread, Python {platform.python_version()}, ", end="")
-    print(f"torch {torch.__version__}; {rounds} rounds; passing a tap takes {1e6 * pass_seconds:.2f} µs\n")
+    print(f"{machine()}; 1 thread; {rounds} rounds; passing a tap takes {1e6 * pass_seconds:.2f} µs\n")
     print("| preset | taps | training step: counted | measured | noise | greedy decoding: counted | measured | noise |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for name in MODELS:

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import argparse
 import math
-import platform
 import random
-import statistics
 import sys
 import time
 from collections.abc import Callable
 from itertools import accumulate
 
 import torch
+from _machine import machine
 from _plain import make
+from _rounds import spread
 from torch.utils.flop_counter import FlopCounterMode, addmm_flop, sdpa_backward_flop, sdpa_flop
 
 import regard
@@ -54,8 +54,7 @@ def main() -> None:
     batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: options.steps + 1]]
     tokens = sum(batch.token_count for batch in batches[1:])
     print(f"## Training: batches of {BATCH_TOKENS} padded tokens, vocabulary {size:,}\n")
-    machine = platform.processor() or platform.machine()
-    print(f"{machine}, {threads} threads, torch {torch.__version__}; sgemm {sgemm():.0f} GFLOPS; ", end="")
+    print(f"{machine()}; {threads} threads; sgemm {sgemm():.0f} GFLOPS; ", end="")
     print(f"medians of {options.rounds} interleaved rounds of {options.steps} steps (range)\n")
     print("| model | regard, target tokens/s | of sgemm | plain torch, target tokens/s | ratio |")
     print("|---|---:|---:|---:|---:|")
@@ -69,11 +68,9 @@ def main() -> None:
         for _ in range(options.rounds):
             seconds.append((_time(ours, batches[1:]), _time(theirs, batches[1:])))
             shares.append(work / seconds[-1][0] / sgemm())
-        speeds = [statistics.median(tokens / one for one in column) for column in zip(*seconds, strict=True)]
-        ratios = sorted(plain / own for own, plain in seconds)
-        spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-        share = f"{statistics.median(shares):.0%} ({min(shares):.0%} to {max(shares):.0%})"
-        print(f"| {name} | {speeds[0]:,.0f} | {share} | {speeds[1]:,.0f} | {spread} |", flush=True)
+        own, plain = (spread([tokens / one for one in column]) for column in zip(*seconds, strict=True))
+        ratio = spread([theirs / ours for ours, theirs in seconds], ".2f")
+        print(f"| {name} | {own} | {spread(shares, '.0%')} | {plain} | {ratio} |", flush=True)
 
 
 def _time(step: Step, batches: list[Batch]) -> float:
