@@ -6,18 +6,19 @@ python benchmarks/loading.py [--rounds 3] [--source FILE --target FILE]
 from __future__ import annotations
 
 import argparse
-import platform
-import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
-from training import MODELS, TRAINING, some_texts, text_arguments
+from _machine import machine
+from _rounds import spread
+from training import BATCH_TOKENS, MODELS, TRAINING, some_texts, text_arguments
 
 from regard.config import settle
-from regard.data import Example, Tokenizer, encode_pairs, make_batch, plan
+from regard.data import Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
 from regard.models.build import build_model
 from regard.runtime import prepare
@@ -34,53 +35,65 @@ def main() -> None:
     texts = [*sides[0], *sides[1]]
     characters = sum(map(len, texts))
     print(f"## Loading: {len(texts):,} sentences, {characters / 1e6:.1f} million characters\n")
-    print(
-        f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}; ",
-        end="",
-    )
-    print(f"medians of {options.rounds} rounds\n\n| what | seconds | sentences/s |\n|---|---:|---:|")
+    print(f"{machine()}; {torch.get_num_threads()} threads; medians of {options.rounds} rounds (range); ", end="")
+    print("sentences of a batch are pairs\n\n| what | seconds | sentences/s |\n|---|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "text"
         file.write_text("\n".join(texts) + "\n", encoding="utf-8")
-        _row("reading lines", lambda: list(read_lines(file)), len(texts), options.rounds)
-    for kind in ("character", "word", "bpe", "unigram"):
-        _row(f"training a {kind} tokenizer", lambda kind=kind: Tokenizer.train(texts, kind, 4000), len(texts), 1)
-        tokenizer = Tokenizer.train(texts, kind, 4000)
-        _row(f"{kind}: encoding", lambda tokenizer=tokenizer: tokenizer.encode_batch(texts), len(texts), options.rounds)
-    tokenizer = Tokenizer.train(texts, "bpe", 4000)
+        print(row("reading lines", lambda: len(list(read_lines(file))), options.rounds), flush=True)
+    tokenizers = {kind: _tokenizer(kind, texts, options.rounds) for kind in ("character", "word", "bpe", "unigram")}
+    tokenizer = tokenizers["bpe"]
     examples = [Example(*pair) for pair in zip(*sides, strict=True)]
     pairs, _ = encode_pairs(examples, tokenizer, tokenizer)
-    _row("planning an epoch", lambda: plan(pairs, 4096, 1, 1), len(pairs), options.rounds)
-    batches = plan(pairs, 4096, 1, 0)[:STEPS]
-    _row(
-        f"making {len(batches)} batches",
-        lambda: [make_batch(pairs, rows) for rows in batches],
-        len(pairs),
-        options.rounds,
-    )
-    print("\n| model | share of a step that waits for its batch |\n|---|---:|")
+    print(row("planning an epoch", lambda: sum(map(len, plan(pairs, BATCH_TOKENS, 1, 1))), options.rounds))
+    batches = plan(pairs, BATCH_TOKENS, 1, 0)[:STEPS]
+    print(row(f"making {len(batches)} batches", lambda: rows_made(pairs, batches), options.rounds))
+    print(f"\n| model | share of a step that waits for its batch, {len(batches)} steps |\n|---|---:|")
     for name, fields in MODELS.items():
-        if fields["width"] == 512:
-            continue
-        model = build_model(settle({"model": fields}).model, tokenizer.size, tokenizer.size, True, 1)
-        state, waited, whole = new_state(model, TRAINING), 0.0, 0.0
-        for rows in batches:
-            began = time.perf_counter()
-            batch = make_batch(pairs, rows)
-            waited += time.perf_counter() - began
-            update(state, batch, 1e-4, TRAINING)
-            whole += time.perf_counter() - began
-        print(f"| {name} | {100 * waited / whole:.2f} % |")
+        if fields["width"] != 512:
+            print(f"| {name} | {spread(_waiting(fields, tokenizer.size, pairs, batches), '.2%')} |", flush=True)
 
 
-def _row(what: str, work: Callable[[], object], sentences: int, rounds: int) -> None:
-    taken = []
+def row(what: str, work: Callable[[], int], rounds: int) -> str:
+    """A line of the table; the work says how many sentences it did."""
+    seconds, rates = [], []
     for _ in range(rounds):
         start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    middle = statistics.median(taken)
-    print(f"| {what} | {middle:.3f} | {sentences / middle:,.0f} |", flush=True)
+        sentences = work()
+        seconds.append(time.perf_counter() - start)
+        rates.append(sentences / seconds[-1])
+    return f"| {what} | {spread(seconds, '.4f')} | {spread(rates)} |"
+
+
+def rows_made(pairs: Pairs, batches: Sequence[np.ndarray]) -> int:
+    """Makes these batches, and says how many pairs are in them."""
+    return sum(len(make_batch(pairs, rows).source) for rows in batches)
+
+
+def _tokenizer(kind: str, texts: list[str], rounds: int) -> Tokenizer:
+    made: list[Tokenizer] = []
+
+    def train() -> int:
+        made.append(Tokenizer.train(texts, kind, 4000))
+        return len(texts)
+
+    print(row(f"training a {kind} tokenizer", train, rounds), flush=True)
+    print(row(f"{kind}: encoding", lambda: len(made[-1].encode_batch(texts)), rounds), flush=True)
+    return made[-1]
+
+
+def _waiting(fields: dict[str, object], size: int, pairs: Pairs, batches: Sequence[np.ndarray]) -> list[float]:
+    """The share of each step that goes by before it has its batch."""
+    state = new_state(build_model(settle({"model": fields}).model, size, size, True, 1), TRAINING)
+    update(state, make_batch(pairs, batches[0]), 1e-4, TRAINING)  # the first step is slow, and does not count
+    shares = []
+    for rows in batches:
+        began = time.perf_counter()
+        batch = make_batch(pairs, rows)
+        waited = time.perf_counter() - began
+        update(state, batch, 1e-4, TRAINING)
+        shares.append(waited / (time.perf_counter() - began))
+    return shares
 
 
 def _options() -> argparse.Namespace:
