@@ -3,21 +3,26 @@
 python benchmarks/growth.py [--rounds 5] [--longest 4096] [--width 128]
 
 Forward and backward of one sequence, processor time of one thread; memory is what autograd keeps for the way back. The
-recurrence is the one that training runs, unrolled as one node. Fused attention must not build the T × T matrix.
+recurrence is the one that training runs, unrolled as one node. Fused attention must not build the T × T matrix: nor may
+it where each position looks back only, or where the last eighth of them is padding.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
+import statistics
+import time
 from collections.abc import Callable
 from functools import partial
 
 import torch
+from _machine import machine
+from _rounds import spread, timed
 from torch import Tensor, nn
 
-from regard.lessons.cost import exponent, saved_bytes, seconds
+from regard.lessons.cost import exponent, saved_bytes
 from regard.lessons.three_ways import convolution, fused_attention, open_attention
+from regard.nn.masks import key_mask
 from regard.nn.recurrent import Stack
 from regard.runtime import prepare
 
@@ -29,12 +34,30 @@ def recurrence(kind: str, width: int) -> tuple[nn.Module, Callable[[Tensor], Ten
     return stack, lambda inputs: stack(inputs, stack.zero(inputs))[0]
 
 
+def causal_attention(width: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
+    attention, _ = fused_attention(width)
+    return attention, lambda inputs: attention(inputs, *attention.prepare(inputs), causal=True)
+
+
+def padded_attention(width: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
+    attention, _ = fused_attention(width)
+
+    def apply(inputs: Tensor) -> Tensor:
+        length = inputs.shape[1]
+        real = torch.arange(length)[None] < length - length // 8
+        return attention(inputs, *attention.prepare(inputs), key_mask(real))
+
+    return attention, apply
+
+
 LAYERS: dict[str, Layer] = {
     "RNN": partial(recurrence, "rnn"),
     "LSTM": partial(recurrence, "lstm"),
     "convolution": convolution,
     "self-attention": open_attention,
     "self-attention, fused": fused_attention,
+    "self-attention, fused, causal": causal_attention,
+    "self-attention, fused, padded": padded_attention,
 }
 
 
@@ -43,25 +66,38 @@ def main() -> None:
     prepare(1)
     lengths = [16 << shift for shift in range(options.longest.bit_length()) if 16 << shift <= options.longest]
     layers = {name: make(options.width) for name, make in LAYERS.items()}
-    work, memory = {}, {}
+    work: dict[tuple[str, int], Callable[[], None]] = {}
+    memory: dict[tuple[str, int], list[float]] = {}
     for name, (module, apply) in layers.items():
         for length in lengths:
             inputs = torch.randn(1, length, options.width, requires_grad=True)
             work[name, length] = partial(_there_and_back, apply, inputs)
             kept = saved_bytes(partial(apply, inputs), [inputs, *module.parameters()])
-            memory[name, length] = kept / 2**20
-    taken = seconds(work, options.rounds, "growth", lambda *_: None)
-    machine = platform.processor() or platform.machine()
+            memory[name, length] = [kept / 2**20]  # depends on no chance
+    timed(work, 1)  # does not count
+    taken = timed(work, options.rounds, time.process_time)
+    milliseconds = {key: [1000 * one for one in own] for key, own in taken.items()}
     print(f"## Growth with the length: width {options.width}, forward and backward\n")
-    print(f"{machine}, 1 thread, torch {torch.__version__}; of {options.rounds} rounds; e: exponent of the last four\n")
-    for title, values, scale in (("milliseconds", taken, 1000), ("MiB kept", memory, 1)):
-        print(f"| {title} | " + " | ".join(f"{length:,}" for length in lengths) + " | e |")
-        print("|---|" + "---:|" * (len(lengths) + 1))
-        for name in layers:
-            row = [(float(length), scale * values[name, length]) for length in lengths]
-            cells = " | ".join(f"{value:.3g}" for _, value in row)
-            print(f"| {name} | {cells} | {exponent(row[-4:]):.2f} |")
-        print()
+    print(f"{machine()}; 1 thread; medians of {options.rounds} interleaved rounds (range); ", end="")
+    print("e: exponent of the last four\n")
+    _table("milliseconds", list(layers), lengths, milliseconds, partial(spread, form=".3g"))
+    _table("MiB kept", list(layers), lengths, memory, lambda values: f"{values[0]:.3g}")
+
+
+def _table(
+    title: str,
+    names: list[str],
+    lengths: list[int],
+    measured: dict[tuple[str, int], list[float]],
+    cell: Callable[[list[float]], str],
+) -> None:
+    print(f"| {title} | " + " | ".join(f"{length:,}" for length in lengths) + " | e |")
+    print("|---|" + "---:|" * (len(lengths) + 1))
+    for name in names:
+        row = [measured[name, length] for length in lengths]
+        last = [(float(length), statistics.median(one)) for length, one in zip(lengths, row, strict=True)][-4:]
+        print(f"| {name} | " + " | ".join(map(cell, row)) + f" | {exponent(last):.2f} |")
+    print()
 
 
 def _there_and_back(apply: Callable[[Tensor], Tensor], inputs: Tensor) -> None:
