@@ -6,52 +6,67 @@ python benchmarks/startup.py [--rounds 5]
 from __future__ import annotations
 
 import argparse
-import platform
-import statistics
+import shlex
 import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
+from _machine import machine
+from _rounds import spread, timed
+
 import regard
+from regard.config import recipe_text, settle
 
 SETTINGS = {
     "data": {"corpus": "copy", "lengths": "1-6", "examples": 2000},
     "model": {"preset": "transformer", "width": 32, "depth": 1, "heads": 2},
-    "training": {"steps": 50},
+    "training": {"steps": 50, "warmup_steps": 1},
 }
+VERBS = (  # RUN and RECIPE are of SETTINGS, OUT is a folder that is not there yet
+    "--help",
+    "train --help",
+    "demo --help",  # without it, it trains for a minute
+    "data list",
+    "data inspect copy --data.examples 2000",
+    "describe transformer",
+    "lesson",
+    "train RECIPE --training.steps 1 --out OUT",
+    "compare RECIPE --presets transformer --steps 1 --data.dev-examples 50 --data.test-examples 50 --out OUT",
+    "translate RUN 'a b c'",
+    "look RUN 'a b c'",
+    "evaluate RUN",
+    "probe RUN",
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    with tempfile.TemporaryDirectory() as folder:
-        run = str(regard.train(SETTINGS, Path(folder) / "run", progress=False).path)
-        verbs = (
-            ["--help"],
-            ["train", "--help"],
-            ["data", "list"],
-            ["describe", "transformer"],
-            ["lesson"],
-            ["translate", run, "a b c"],
-            ["look", run, "a b c"],
-            ["evaluate", run],
-            ["probe", run],
-        )
-        print("## From the command to its end, seconds by the clock\n")
-        print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}; {rounds} rounds\n")
-        print("| command | median | range |\n|---|---:|---:|")
-        taken: list[list[float]] = [[] for _ in verbs]
-        for _ in range(rounds):
-            for place, arguments in enumerate(verbs):
-                start = time.perf_counter()
-                subprocess.run([sys.executable, "-m", "regard", *arguments], check=True, capture_output=True)
-                taken[place].append(time.perf_counter() - start)
-        for arguments, own in zip(verbs, taken, strict=True):
-            shown = " ".join("RUN" if one == run else one for one in arguments)
-            print(f"| `regard {shown}` | {statistics.median(own):.2f} | {min(own):.2f} to {max(own):.2f} |")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        regard.train(SETTINGS, folder / "run", progress=False)
+        (folder / "recipe.toml").write_text(recipe_text(settle(SETTINGS)), encoding="utf-8")
+        taken = timed({verb: partial(_run, verb, folder) for verb in VERBS}, rounds)
+    print("## From the command to its end, seconds by the clock\n")
+    print(f"{machine()}; {rounds} interleaved rounds\n")
+    print("| command | median (range) |\n|---|---:|")
+    for verb, seconds in taken.items():
+        print(f"| `regard {verb}` | {spread(seconds, '.2f')} |")
+
+
+def _run(verb: str, folder: Path) -> None:
+    places = {
+        "RUN": folder / "run",
+        "RECIPE": folder / "recipe.toml",
+        "OUT": Path(tempfile.mkdtemp(dir=folder)) / "out",
+    }
+    arguments = [str(places.get(word, word)) for word in shlex.split(verb)]
+    ended = subprocess.run([sys.executable, "-m", "regard", *arguments], check=False, capture_output=True, text=True)
+    if ended.returncode:
+        sys.exit(f"regard {verb}: {ended.stderr.strip()}")
 
 
 if __name__ == "__main__":
