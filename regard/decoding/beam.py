@@ -26,6 +26,7 @@ from torch import Tensor
 
 from regard.config import SearchConfig
 from regard.data.tokenizer import EOS
+from regard.decoding.continuation import continuations
 from regard.decoding.hypothesis import Hypothesis, hypothesis, next_log_probs
 from regard.models.seq2seq import Memory, Model
 from regard.runtime import still_wanted
@@ -107,12 +108,8 @@ def _advance(
     beams: Beams, log_probs: Tensor, config: SearchConfig, found: list[list[Hypothesis]]
 ) -> tuple[Beams, np.ndarray]:
     """Every live hypothesis grows by a token: log_probs (B·W, V) → the new beams, and whom each came from (B, W)."""
-    size = len(beams.total)
-    each = min(2 * config.beams, log_probs.shape[-1])  # the best 2N of a sentence are among the best 2N of each beam
-    likely, likely_tokens = (one.cpu().numpy().reshape(size, -1) for one in log_probs.topk(each, dim=-1))  # (B, W·2N)
-    continued = np.repeat(beams.total, each, axis=1) + likely
-    rows, place = np.arange(size)[:, None], np.argsort(-continued, axis=1, kind="stable")[:, : 2 * config.beams]
-    total, token, last, parent = continued[rows, place], likely_tokens[rows, place], likely[rows, place], place // each
+    total, token, last, parent = continuations(beams.total, log_probs, 2 * config.beams)
+    rows = np.arange(len(total))[:, None]
 
     ending, ended, best = token == EOS, beams.ended, beams.best
     if ending.any():
