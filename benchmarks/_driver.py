@@ -6,7 +6,7 @@ Needs numpy and torch alone, so that it runs in any peer's environment: python C
 from __future__ import annotations
 
 import json
-import resource
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _memory import peak_mebibytes
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -22,7 +23,8 @@ Step = Callable[[Batch], int]  # the real target tokens that it trained on
 
 
 def serve(make: Callable[[dict[str, Any]], Step], threads: int = 2) -> None:
-    """Answers each line with the target tokens a second over all batches but the first, and the peak memory in MiB."""
+    """Answers each line with the target tokens a second over all batches but the first, and the peak memory of
+    its processes in MiB."""
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     batches, model = read_batches(sys.argv[1]), json.loads(sys.argv[2])
@@ -32,11 +34,7 @@ def serve(make: Callable[[dict[str, Any]], Step], threads: int = 2) -> None:
     for _ in sys.stdin:
         start = time.perf_counter()
         tokens = sum(step(batch) for batch in batches[1:])
-        print(
-            tokens / (time.perf_counter() - start),
-            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-            flush=True,
-        )
+        print(tokens / (time.perf_counter() - start), peak_mebibytes(os.getpid()), flush=True)
 
 
 def read_batches(path: str) -> list[Batch]:

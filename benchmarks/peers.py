@@ -2,48 +2,61 @@
 
 python benchmarks/peers.py [--rounds 4] [--steps 3] [--model LSTM] [--folder DIR] [--source F --target F]
 
-Environments are made and filled by pip the first time; what cannot be installed is named and left out.
+Environments are made and filled by pip the first time. Who cannot be installed, does not start or dies is named on
+stderr and left out; the others go on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import platform
-import statistics
-import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from _conversation import Conversation
+from _environments import (
+    EOLE,
+    FOLDER,
+    JOEYNMT,
+    TRANSFORMERS,
+    Environment,
+    Interpreter,
+    LeftOutError,
+    interpreter,
+    leave_out,
+)
+from _machine import machine
+from _rounds import spread
 from training import BATCH_TOKENS, MODELS, sgemm, some_pairs, text_arguments
 
 from regard.data import Pairs, make_batch, plan
 
 HERE = Path(__file__).resolve().parent
-CONSTRAINTS = HERE.parent / "constraints.txt"
 
 
 @dataclass(frozen=True)
 class Contestant:
     name: str
     script: str
-    packages: tuple[str, ...] = ()  # empty: it runs in our own environment
+    environment: Environment | None = None  # None: it runs in our own
     models: tuple[str, ...] = ("transformer", "lstm-additive")
     processes: int | None = None
 
 
 CONTESTANTS = (
-    Contestant("regard, two processes", "_ours.py", processes=2),
+    Contestant("regard, two processes", "_ours.py", processes=2),  # the others are compared with the first
     Contestant("regard, one process", "_ours.py", processes=1),
     Contestant("torch's own modules", "_plain.py"),
-    Contestant("transformers (Marian)", "_marian.py", ("torch", "transformers"), ("transformer",)),
-    Contestant("JoeyNMT", "_joey.py", ("torch", "importlib_metadata", "joeynmt")),
-    Contestant("eole", "_eole.py", ("torch", "eole")),
+    Contestant("transformers (Marian)", "_marian.py", TRANSFORMERS, ("transformer",)),
+    Contestant("JoeyNMT", "_joey.py", JOEYNMT),
+    Contestant("eole", "_eole.py", EOLE),
 )
 
 
@@ -51,56 +64,74 @@ def main() -> None:
     options = _options()
     torch.set_num_threads(2)
     pairs, size = some_pairs(options)
-    pythons = {one.name: _python(one, Path(options.folder).expanduser()) for one in CONTESTANTS}
-    print(f"## Training beside peers: batches of {BATCH_TOKENS} padded tokens, vocabulary {size:,}, 2 threads\n")
-    machine = platform.processor() or platform.machine()
+    models = {name: {**fields, "size": size} for name, fields in MODELS.items() if options.model in name}
+    pythons = _pythons({fields["preset"] for fields in models.values()}, Path(options.folder).expanduser())
+    print(f"## Training beside peers: batches of {BATCH_TOKENS} padded tokens, vocabulary {size:,}\n")
+    versions = [one.versions for one in pythons.values() if one.versions]
+    print("; ".join([machine(), *versions, f"2 threads; sgemm {sgemm():.0f} GFLOPS"]), end="; ")
     print(
-        f"{machine}, torch {torch.__version__}, sgemm {sgemm():.0f} GFLOPS; medians of {options.rounds} interleaved ",
+        f"medians of {options.rounds} interleaved rounds of {options.steps} steps (range); memory: the sum of what ",
         end="",
     )
-    print(f"rounds of {options.steps} steps (range)")
+    print("each process held at its peak, mapped files and shared memory counted once")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "batches.npz"
         _store(pairs, data, options.steps + 1)
-        for name, fields in MODELS.items():
-            if options.model not in name:
-                continue
-            entered = [
-                (one, pythons[one.name]) for one in CONTESTANTS if fields["preset"] in one.models and pythons[one.name]
-            ]
-            _compete(name, {**fields, "size": size}, entered, data, options.rounds)
+        for name, fields in models.items():
+            entered = {one: python.path for one, python in pythons.items() if fields["preset"] in one.models}
+            print(
+                f"\n### {name}\n\n| system | target tokens/s | beside it regard is | peak memory, all processes, MiB |"
+            )
+            print("|---|---:|---:|---:|", flush=True)
+            print(*_lines(_compete(fields, entered, data, options.rounds)), sep="\n", flush=True)
 
 
-def _compete(name: str, fields: dict[str, Any], entered: list, data: Path, rounds: int) -> None:
-    running = []
-    for one, python in entered:
-        own = fields if one.processes is None else {**fields, "processes": one.processes, "batch_tokens": BATCH_TOKENS}
-        command = [str(python), str(HERE / one.script), str(data), json.dumps(own)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        while (line := process.stdout.readline()).strip() not in ("ready", ""):
-            pass
-        if not line:
-            sys.exit(f"{one.name} did not start: {' '.join(command[:2])}")
-        running.append(process)
-    speeds: list[list[float]] = [[] for _ in entered]
-    memory = [0.0] * len(entered)
-    for _ in range(rounds):
-        for place, process in enumerate(running):
-            process.stdin.write("go\n")
-            process.stdin.flush()
-            speed, memory[place] = map(float, process.stdout.readline().split())
-            speeds[place].append(speed)
-    for process in running:
-        process.stdin.close()
-        process.wait()
-    print(
-        f"\n### {name}\n\n| system | target tokens/s | beside it regard is | peak memory, MiB |\n|---|---:|---:|---:|"
-    )
-    for (one, _), own, peak in zip(entered, speeds, memory, strict=True):
-        ratios = sorted(ours / its for ours, its in zip(speeds[0], own, strict=True))
-        middle = f"{statistics.median(ratios):.2f} × ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-        shown = f"{peak:,.0f}" + (" (the first of two)" if (one.processes or 1) > 1 else "")
-        print(f"| {one.name} | {statistics.median(own):,.0f} | {middle} | {shown} |", flush=True)
+def _pythons(presets: set[object], folder: Path) -> dict[Contestant, Interpreter]:
+    """Whoever takes part with one of these models, and where it runs."""
+    found = {}
+    for one in CONTESTANTS:
+        if presets.isdisjoint(one.models):
+            continue
+        try:
+            own = Interpreter(Path(sys.executable), "")
+            found[one] = own if one.environment is None else interpreter(one.environment, folder)
+        except LeftOutError as error:
+            leave_out(one.name, error)
+    return found
+
+
+def _compete(
+    fields: dict[str, Any], entered: dict[Contestant, Path], data: Path, rounds: int
+) -> dict[Contestant, list[tuple[float, float]]]:
+    """Tokens a second and peak memory of each round, of everybody who came to the end."""
+    with ExitStack() as stack:
+        running: dict[Contestant, Conversation] = {}
+        for one, python in entered.items():
+            own = {} if one.processes is None else {"processes": one.processes, "batch_tokens": BATCH_TOKENS}
+            command = [str(python), str(HERE / one.script), str(data), json.dumps({**fields, **own})]
+            try:
+                running[one] = stack.enter_context(Conversation(command))
+            except LeftOutError as error:
+                leave_out(one.name, error)
+        measured: dict[Contestant, list[tuple[float, float]]] = {one: [] for one in running}
+        for _ in range(rounds):
+            for one in list(measured):
+                try:
+                    speed, memory = map(float, running[one].ask("go").split())
+                    measured[one].append((speed, memory))
+                except (LeftOutError, ValueError) as error:
+                    leave_out(one.name, error)
+                    del measured[one]
+        return measured
+
+
+def _lines(measured: dict[Contestant, list[tuple[float, float]]]) -> Iterator[str]:
+    ours = measured.get(CONTESTANTS[0])
+    for one, own in measured.items():
+        speeds = [speed for speed, _ in own]
+        ratios = [] if ours is None else [first / speed for (first, _), speed in zip(ours, speeds, strict=True)]
+        ratio = f"{spread(ratios, '.2f')} ×" if ratios else "–"
+        yield f"| {one.name} | {spread(speeds)} | {ratio} | {own[-1][1]:,.0f} |"
 
 
 def _store(pairs: Pairs, path: Path, count: int) -> None:
@@ -116,29 +147,11 @@ def _store(pairs: Pairs, path: Path, count: int) -> None:
     np.savez(path, **arrays)
 
 
-def _python(one: Contestant, folder: Path) -> Path | None:
-    """The interpreter of its environment, made where there is none yet; None if it cannot be installed."""
-    if not one.packages:
-        return Path(sys.executable)
-    place = folder / one.packages[-1]
-    python = place / "bin" / "python"
-    ready = place / ".ready"
-    if not ready.exists():
-        print(f"installing {one.name} into {place}", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-        install = [str(python), "-m", "pip", "install", "-q", "-c", str(CONSTRAINTS), *one.packages]
-        if subprocess.run(install, check=False).returncode:
-            print(f"{one.name} cannot be installed here and is left out", file=sys.stderr)
-            return None
-        ready.touch()
-    return python
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--steps", type=int, default=3)
-    parser.add_argument("--folder", default="~/.cache/regard/peers")
+    parser.add_argument("--folder", default=FOLDER)
     parser.add_argument("--model", default="", help="only models with this in their name")
     text_arguments(parser)
     return parser.parse_args()

@@ -1,0 +1,56 @@
+"""A contestant in a process of its own, which answers each line that it is sent with one."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from _environments import LeftOutError
+
+SECONDS_TO_END = 30.0
+
+
+class Conversation:
+    """Begins where the process says that it is ready; what it says on stderr is shown as it is."""
+
+    def __init__(self, command: list[str]) -> None:
+        try:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        except OSError as error:
+            raise LeftOutError(f"it did not start: {error}") from None
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        while (line := self._stdout.readline()).strip() != "ready":
+            if not line:
+                raise LeftOutError(f"it did not start: {' '.join(command[:2])} ended with code {self._code()}")
+
+    def ask(self, line: str) -> str:
+        with suppress(OSError):  # then there is no answer, either
+            self._stdin.write(line + "\n")
+            self._stdin.flush()
+        answer = self._stdout.readline()
+        if not answer:
+            raise LeftOutError(f"it died: its process ended with code {self._code()}")
+        return answer.strip()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._code()
+
+    def _code(self) -> int:
+        """Of its end, which comes when nobody asks any more."""
+        with suppress(OSError):
+            self._stdin.close()
+        try:
+            return self._process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+        finally:
+            self._stdout.close()
