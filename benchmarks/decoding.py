@@ -1,34 +1,35 @@
-"""Decoding speed of a trained Transformer or LSTM with additive attention, interleaved: one Markdown table.
+"""Decoding speed of a trained Transformer or LSTM with additive attention, interleaved: one Markdown table each.
 
 python benchmarks/decoding.py [RUN SOURCES] [--beside RUN] [--rounds 3] [--sentences 1000] [--peers FOLDER]
 
-Without a run, a Transformer is trained on dates first. Every engine of ours has the same weights, but for those of a
-run that is put beside it (a student and its teacher). CTranslate2 by hand: its Translator called on token lists, as a
-user would who converted the model. A peer, where its environment exists (benchmarks/peers.py makes it), has random
-weights of the same size, and writes as many tokens for each sentence as the model does without a beam. In bulk it
-takes sentences sorted by length, as many at once as was fastest. One at a time takes a tenth of the sentences. An LSTM
-of ours whose tokens ask (model.query) does a little more than its peers.
+Without a run, a Transformer and then an LSTM are trained on dates first. Every engine of ours has the same weights, but
+for those of a run that is put beside it (a student and its teacher). CTranslate2 by hand: its Translator called on
+token lists, as a user would who converted the model. A peer has random weights of the same size, and writes as many
+tokens for each sentence as the model does without a beam; its environment is made where there is none yet. In bulk it
+takes sentences sorted by length, as many at once as was fastest. Who cannot take part is named on stderr and left out.
+One at a time takes a tenth of the sentences. An LSTM of ours whose tokens ask (model.query) does a little more than its
+peers.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import platform
-import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
+from _conversation import Conversation
+from _environments import EOLE, FOLDER, JOEYNMT, TRANSFORMERS, Environment, LeftOutError, interpreter, leave_out
+from _machine import machine
+from _rounds import spread
 
 import regard
-from regard.config import ModelConfig
+from regard.config import ModelConfig, merge, read_recipe
 from regard.data.files import read_lines
 from regard.data.tokenizer import EOS
 from regard.decoding.conversion import built_model, why_not
@@ -47,72 +48,110 @@ MODES = (
 )
 
 
+DATES: tuple[dict[str, Any], ...] = (  # what is trained where no run is given: changes of the recipe
+    {},
+    {
+        "model": {"preset": "lstm-additive", "depth": 1},
+        "training": {"steps": 200, "evaluate_every": 200},
+    },
+)
+
+
 @dataclass(frozen=True)
 class Peer:
     name: str
-    folder: str
+    environment: Environment
     script: str
-    models: tuple[str, ...]
+    model: str
 
 
 PEERS = (
-    Peer("transformers", "transformers", "_search_marian.py", ("transformer",)),
-    Peer("JoeyNMT", "joeynmt", "_search_joey.py", ("lstm-additive",)),
-    Peer("eole", "eole", "_search_eole.py", ("lstm-additive",)),
+    Peer("transformers", TRANSFORMERS, "_search_marian.py", "transformer"),
+    Peer("JoeyNMT", JOEYNMT, "_search_joey.py", "lstm-additive"),
+    Peer("eole", EOLE, "_search_eole.py", "lstm-additive"),
 )
 
 
 def main() -> None:
     options = _options()
+    if options.run:
+        _measure(options.run, list(read_lines(options.sources))[: options.sentences], options)
+        return
     with tempfile.TemporaryDirectory() as folder:
-        run = options.run or regard.train("dates", Path(folder) / "dates").path
-        sources = (
-            read_lines(options.sources)
-            if options.run
-            else (one.source for one in regard.load(run).run.examples("test"))
-        )
-        _measure(str(run), list(sources)[: options.sentences], options)
+        steps = {} if options.steps is None else {"training": {"steps": options.steps}}
+        trees = [merge(read_recipe("dates"), changes, steps) for changes in DATES]
+        runs = [str(regard.train(tree, Path(folder) / str(place)).path) for place, tree in enumerate(trees)]
+        for run in runs:
+            texts = [one.source for one in _load(run, "torch").run.examples("test")]
+            _measure(run, texts[: options.sentences], options)
 
 
 def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
-    engines = _engines(run, texts, Path(options.peers).expanduser())
-    for other in options.beside:
-        engines |= _own_engines(other, other, texts)
-    print(f"## Decoding: {len(texts):,} sentences, sentences a second, 2 threads\n")
-    print(
-        f"{platform.processor() or platform.machine()}, torch {torch.__version__}; medians of {options.rounds} rounds\n"
-    )
+    model = _load(run, "torch")
+    with ExitStack() as stack:
+        engines = _own_engines(run, "regard", texts) | _by_hand_engines(model, texts)
+        versions = _enter_peers(engines, model, texts, Path(options.peers).expanduser(), stack)
+        for other in options.beside:
+            engines |= _own_engines(other, other, texts)
+        packages = ("ctranslate2",) if any("ctranslate2" in name.lower() for name in engines) else ()
+        speeds = _speeds(engines, texts, options.rounds)
+    print(f"## Decoding, {model.run.config.model.preset}: {len(texts):,} sentences, sentences a second\n")
+    medians = f"2 threads; medians of {options.rounds} interleaved rounds (range)\n"
+    print("; ".join([machine(*packages), *versions, medians]))
     print("| | " + " | ".join(name for name, _, _ in MODES) + " |\n|---|" + "---:|" * len(MODES))
+    for name, columns in speeds.items():
+        print(f"| {name} | " + " | ".join(map(spread, columns)) + " |")
+    print(flush=True)
+
+
+def _speeds(engines: dict[str, Translate], texts: list[str], rounds: int) -> dict[str, list[list[float]]]:
+    """Sentences a second of everybody who came to the end: for each mode, a number a round."""
     speeds: dict[str, list[list[float]]] = {name: [[] for _ in MODES] for name in engines}
-    for _ in range(options.rounds):
+    for _ in range(rounds):
         for place, (_, beams, single) in enumerate(MODES):
             some = texts[::10] if single else texts
-            for name, translate in engines.items():
+            for name in list(speeds):
                 start = time.perf_counter()
-                for part in [[text] for text in some] if single else [some]:
-                    translate(part, beams)
-                speeds[name][place].append(len(some) / (time.perf_counter() - start))
-    for name, columns in speeds.items():
-        cells = (f"{statistics.median(one):,.0f} ({min(one):,.0f} to {max(one):,.0f})" for one in columns)
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+                try:
+                    for part in [[text] for text in some] if single else [some]:
+                        engines[name](part, beams)
+                    speeds[name][place].append(len(some) / (time.perf_counter() - start))
+                except LeftOutError as error:
+                    leave_out(name, error)
+                    del speeds[name]
+    return speeds
 
 
-def _engines(run: str, texts: list[str], peers: Path) -> dict[str, Translate]:
-    model = _load(run, "torch")
-    engines = _own_engines(run, "regard", texts)
-    for precision in () if why_not(model.run.config.model, model.model) else ("float32", "int8"):
-        by_hand = engines[f"CTranslate2 by hand, {precision}"] = _by_hand(model, precision)
-        by_hand(texts[:8], 1)
+def _enter_peers(
+    engines: dict[str, Translate], model: Translator, texts: list[str], folder: Path, stack: ExitStack
+) -> list[str]:
+    """Adds who can do what the model does to the engines; returns their versions."""
     results = model.translate_all(texts, model.search_with(beams=1))
     lengths = {text: min(len(one.tokens) + 1, LONGEST) for text, one in zip(texts, results, strict=True)}
-    fields = _fields(model)
+    fields, versions = _fields(model), []
     for peer in PEERS:
-        python = peers / peer.folder / "bin" / "python"
-        if fields["preset"] in peer.models and python.exists():
-            ask = _asked(peer, python, model, fields, lengths)
+        try:
+            if fields["preset"] != peer.model:
+                raise LeftOutError(f"it is compared with models like {peer.model}, which this is not")
+            python = interpreter(peer.environment, folder)
+            command = [str(python.path), str(HERE / peer.script), json.dumps(fields)]
+            ask = _asked(stack.enter_context(Conversation(command)), model, lengths)
             sizes = {beams: _fastest(ask, texts[:256], beams) for beams in (1, 5)}
-            name = f"{peer.name}, batches of {sizes[1]} and {sizes[5]}"
-            engines[name] = lambda texts, beams, ask=ask, sizes=sizes: ask(texts, beams, sizes[beams])
+        except LeftOutError as error:
+            leave_out(peer.name, error)
+            continue
+        name = f"{peer.name}, batches of {sizes[1]} and {sizes[5]}"
+        engines[name] = lambda texts, beams, ask=ask, sizes=sizes: ask(texts, beams, sizes[beams])
+        versions.append(python.versions)
+    return versions
+
+
+def _by_hand_engines(model: Translator, texts: list[str]) -> dict[str, Translate]:
+    """CTranslate2 where it takes the model, warmed up."""
+    precisions = () if why_not(model.run.config.model, model.model) else ("float32", "int8")
+    engines = {f"CTranslate2 by hand, {precision}": _by_hand(model, precision) for precision in precisions}
+    for translate in engines.values():
+        translate(texts[:8], 1)
     return engines
 
 
@@ -173,22 +212,12 @@ def _preset(config: ModelConfig) -> str:
     return "lstm-additive" if parts == ("rnn", "rnn", "lstm", "both", "attention", "additive") else "none"
 
 
-def _asked(peer: Peer, python: Path, model: Translator, fields: dict[str, Any], lengths: dict[str, int]) -> Ask:
-    command = [str(python), str(HERE / peer.script), json.dumps(fields)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdin is not None and process.stdout is not None
-    stdin, stdout = process.stdin, process.stdout
-    while (line := stdout.readline()).strip() != "ready":
-        if not line:
-            sys.exit(f"{peer.name} did not start: {' '.join(command[:2])}")
-
+def _asked(peer: Conversation, model: Translator, lengths: dict[str, int]) -> Ask:
     def ask(texts: list[str], beams: int, size: int) -> None:
         wanted = [lengths[text] for text in texts]
-        stdin.write(json.dumps([model.source_tokenizer.encode_batch(texts), wanted, beams, size]) + "\n")
-        stdin.flush()
-        answer = stdout.readline().strip()
+        answer = peer.ask(json.dumps([model.source_tokenizer.encode_batch(texts), wanted, beams, size]))
         if answer != str(sum(wanted)):
-            sys.exit(f"{peer.name} wrote {answer or 'no'} tokens, not {sum(wanted)} for {len(texts)} sentences")
+            raise LeftOutError(f"it answered {answer!r}, not {sum(wanted)} tokens for {len(texts)} sentences")
 
     return ask
 
@@ -211,7 +240,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--beside", action="append", default=[], help="another run, with the same sources")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sentences", type=int, default=1000)
-    parser.add_argument("--peers", default="~/.cache/regard/peers")
+    parser.add_argument("--steps", type=int, default=None, help="of training on dates, for a trial")
+    parser.add_argument("--peers", default=FOLDER, help="where their environments are")
     options = parser.parse_args()
     if options.run and not options.sources:
         parser.error(f"{options.run} needs sources to translate: a file with one a line")

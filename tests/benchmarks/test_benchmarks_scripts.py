@@ -1,0 +1,42 @@
+"""Every script compiles and says what it is; those that do not stand alone are parts of one that does."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+FILES = sorted(FOLDER.glob("*.py"))
+SCRIPTS = [path for path in FILES if not path.name.startswith("_")]
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_answers_help(path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", [str(path), "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(path), run_name="__main__")
+    assert ended.value.code == 0
+    assert "usage" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_files_and_functions_stay_small(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno < 60, node.name
+
+
+@pytest.mark.parametrize("path", [one for one in SCRIPTS if one.name != "multi30k.py"], ids=lambda path: path.name)
+def test_every_table_says_what_was_measured_on(path: Path) -> None:
+    """`platform.processor()` is empty on Linux: the header comes from one place."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    assert "machine" in {
+        node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert "platform" not in {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
