@@ -69,7 +69,7 @@ class Narrowed:
 
 @dataclass(frozen=True)
 class Ready(Narrowed):
-    """An output layer for a search, as the weights are now."""
+    """An output layer for a search, as the weights are now. A part of it serves too short to be made ready."""
 
     product: Product
 
@@ -82,10 +82,6 @@ class Ready(Narrowed):
     def __call__(self, states: Tensor) -> Tensor:
         """(B, T, D) → (B, T, V)."""
         return self.product(states.flatten(0, 1)).unflatten(0, states.shape[:2])
-
-    def only(self, ids: Tensor) -> Ready:
-        part = super().only(ids)
-        return Ready(part.weight, part.bias, Product.of(part.weight, part.bias, lasting=False))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.nn import products
-from regard.nn.products import LARGE, Product
+from regard.nn.products import LARGE, Product, filled_up
 
 IN, OUT = 129, LARGE // 128
 
@@ -19,20 +19,33 @@ def weights(kind: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("packs", [True, False])
-@pytest.mark.parametrize("lasting", [True, False])
-@pytest.mark.parametrize("rows", [1, 2, 5, 130])
-def test_a_product_is_linear(monkeypatch: pytest.MonkeyPatch, packs: bool, lasting: bool, rows: int) -> None:
-    """Whether this torch packs or not."""
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 5, 7, 8, 17, 64, 65])
+def test_a_product_is_linear(monkeypatch: pytest.MonkeyPatch, packs: bool, rows: int) -> None:
+    """Whether this torch packs or not, and whatever is filled up."""
     if not packs:
         monkeypatch.setattr(products, "_can_pack", lambda: False)
     weight, bias = weights()
     x = torch.randn(rows, IN, generator=torch.Generator().manual_seed(3))
-    for own in (bias, None):
-        product = Product.of(weight.requires_grad_(), own, lasting)
-        assert (product.packed is not None) == (packs and products._can_pack())
-        found = product(x)
-        torch.testing.assert_close(found, F.linear(x, weight, own).detach(), rtol=1e-4, atol=1e-4)
-        assert not found.requires_grad
+    product = Product.of(weight.requires_grad_(), bias)
+    assert (product.packed is not None) == (packs and products._can_pack())
+    found = product(x)
+    torch.testing.assert_close(found, F.linear(x, weight, bias).detach(), rtol=1e-4, atol=1e-4)
+    assert found.shape == (rows, OUT) and not found.requires_grad
+
+
+def test_rows_come_in_few_numbers() -> None:
+    assert [filled_up(rows) for rows in (3, 5, 6, 9, 16, 17, 32, 33, 320, 321)] == [
+        5,
+        5,
+        8,
+        16,
+        16,
+        32,
+        32,
+        64,
+        320,
+        352,
+    ]
 
 
 def test_the_pinned_torch_packs_on_this_kind_of_machine() -> None:
@@ -43,14 +56,14 @@ def test_the_pinned_torch_packs_on_this_kind_of_machine() -> None:
 
 
 def test_what_is_not_packed() -> None:
-    weight, _ = weights(torch.float64)
-    assert Product.of(weight).packed is None  # oneDNN would round it
-    assert Product.of(weight[: OUT // 2].float()).packed is None  # small
+    weight, bias = weights(torch.float64)
+    assert Product.of(weight, bias).packed is None  # oneDNN would round it
+    assert Product.of(weight[: OUT // 2].float(), bias[: OUT // 2].float()).packed is None  # small
 
 
 def test_it_multiplies_by_weights_as_they_were() -> None:
     weight, bias = weights()
-    before, x = Product.of(weight, bias), torch.ones(2, IN)
+    before, x = Product.of(weight, bias), torch.ones(3, IN)
     expected = before(x)
     weight.zero_()
     torch.testing.assert_close(before(x), expected)

@@ -21,7 +21,7 @@ from regard.models.recurrent import RecurrentDecoder, RecurrentState
 from regard.models.seq2seq import Decoder, Memory
 from regard.nn.attention import REACH
 from regard.nn.attentive import AttentiveWeights
-from regard.nn.products import Product
+from regard.nn.products import transposed
 from regard.nn.recurrent import LSTMCell
 from regard.nn.taps import watched
 
@@ -43,9 +43,9 @@ class SteppingRecurrence(Decoder[RecurrentState]):
         if decoder.token_proj is not None:
             columns.append(2 * F.linear(decoder.token_proj(vectors), weights.query))
         self.table = torch.cat(columns, dim=1)  # (V, 4·W + E [+ Q])
-        self.state_proj = Product.of(torch.cat((weights.state * halves[:, None], 2 * weights.query)))  # W → 4·W + Q
-        self.context_proj = Product.of(weights.context * halves[:, None])  # C → 4·W
-        self.readout_proj = Product.of(torch.cat((hidden, context), dim=1))  # W + C → E
+        self.state_proj = transposed(torch.cat((weights.state * halves[:, None], 2 * weights.query)))  # (W, 4·W + Q)
+        self.context_proj = transposed(weights.context * halves[:, None])  # (C, 4·W)
+        self.readout_proj = transposed(torch.cat((hidden, context), dim=1))  # (W + C, E)
         self.score = -2 * weights.score[0]  # (Q,): what is the same for all keys is left out
         self.gates, self.read = gates, gates + vectors.shape[1]  # where the first two columns of the table end
 
@@ -57,13 +57,13 @@ class SteppingRecurrence(Decoder[RecurrentState]):
             return self.decoder.advance(tokens, memory, state)
         hidden, cell = state.layers[0]
         of_token = self.table.numpy().take(tokens.numpy()[:, 0], axis=0)
-        of_state = self.state_proj(hidden).numpy()
+        of_state = torch.mm(hidden, self.state_proj).numpy()
         context = self._look(of_state[:, self.gates :], of_token[:, self.read :], memory, state)
-        gates = self.context_proj(context).numpy()
+        gates = torch.mm(context, self.context_proj).numpy()
         gates += of_state[:, : self.gates]
         gates += of_token[:, : self.gates]
         new, new_cell = map(torch.from_numpy, _lstm(gates, cell.numpy()))
-        readout = self.readout_proj(torch.cat((new, context), dim=1)).numpy()
+        readout = torch.mm(torch.cat((new, context), dim=1), self.readout_proj).numpy()
         readout += of_token[:, self.gates : self.read]
         features = torch.from_numpy(np.tanh(readout, out=readout))
         return features[:, None], RecurrentState(((new, new_cell),), state.keys, state.values)
