@@ -8,6 +8,7 @@ import torch
 from regard.config import SearchConfig
 from regard.decoding import decode
 from regard.models.stepping import SteppingRecurrence, stepping
+from regard.nn.embedding import Ready
 from regard.nn.taps import watching
 
 SOURCES = [[5, 3, 4, 8, 7, 6], [3], [], [4, 4, 5, 3, 3], [6, 8]]
@@ -87,17 +88,26 @@ def test_a_large_table_is_not_made(tiny, query: str, monkeypatch: pytest.MonkeyP
     model = tiny("lstm-additive", depth=1, query=query)
     size = stepping(model).decoder.table.numel()
     monkeypatch.setattr("regard.models.stepping.LARGEST", size)
-    assert stepping(model) is not model
+    assert stepping(model).decoder is not model.decoder
     monkeypatch.setattr("regard.models.stepping.LARGEST", size - 1)
-    assert stepping(model) is model
+    assert stepping(model).decoder is model.decoder
 
 
 @pytest.mark.parametrize(
-    ("preset", "fields"),
-    [("lstm-additive", {"depth": 2}), ("lstm-dot", {}), ("gru-fixed", {}), ("convolution", {}), ("rnn-language", {})],
+    ("preset", "fields"), [("lstm-additive", {"depth": 2}), ("lstm-dot", {}), ("gru-fixed", {}), ("convolution", {})]
 )
-def test_others_are_left_alone(tiny, preset: str, fields) -> None:
-    model = tiny(preset, shared=preset == "rnn-language", **{"depth": 1, **fields})
+def test_of_others_the_output_layer_alone_is_made_ready(tiny, rows, preset: str, fields) -> None:
+    model = tiny(preset, **{"depth": 1, **fields})
+    ready = stepping(model)
+    assert ready.decoder is model.decoder and isinstance(ready.output_layer, Ready)
+    with torch.inference_mode():
+        torch.testing.assert_close(
+            ready(rows.source, rows.mask, rows.target), model(rows.source, rows.mask, rows.target)
+        )
+
+
+def test_a_language_model_is_left_alone(tiny) -> None:
+    model = tiny("rnn-language", shared=True, depth=1)
     assert stepping(model) is model
 
 

@@ -36,16 +36,14 @@ def stepping(model: Model) -> Model:
     """
     if isinstance(model, Ensemble):
         return Ensemble([stepping(member) for member in model.members])
-    decoder = _ready(model.decoder) if isinstance(model, Seq2Seq) else None
-    if decoder is None or not isinstance(model, Seq2Seq):
-        return model
-    return Stepping(model, decoder)
+    return Stepping(model, _ready(model.decoder)) if isinstance(model, Seq2Seq) else model
 
 
-def _ready(decoder: Decoder) -> Decoder | None:
+def _ready(decoder: Decoder) -> Decoder:
+    """The decoder itself where there is no faster one, or where that one's table would be large."""
     if isinstance(decoder, TransformerDecoder):
         return SteppingTransformer(decoder)
     node = decoder.as_one_node() if isinstance(decoder, RecurrentDecoder) else None
     if not isinstance(decoder, RecurrentDecoder) or node is None or table_size(decoder, node[0]) > LARGEST:
-        return None
+        return decoder
     return SteppingRecurrence(decoder, *node)
