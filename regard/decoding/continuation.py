@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor
 
 MANY = 2**14  # log-probabilities from which on a bar is faster
+CROWD = 64  # times as many as are asked for: above a bar that keeps so few back, sorting is faster
 
 
 class Continuations(NamedTuple):
@@ -43,15 +44,18 @@ def _sorted(total: np.ndarray, log_probs: Tensor, count: int) -> Continuations:
 
 
 def _above_a_bar(total: np.ndarray, log_probs: np.ndarray, count: int) -> Continuations | None:
-    """The bar of a sentence: the count-th best of the peaks of blocks of tokens. None where numbers fail it (NaN)."""
+    """The bar of a sentence: the count-th best of the peaks of blocks of tokens. None where numbers fail it (NaN), and
+    where it fails: a model that finds one token sure and all others alike puts it among these."""
     (size, width), vocabulary = total.shape, log_probs.shape[1]
-    blocks = max(8, -(-2 * count // width))  # of each hypothesis, so that there are more peaks than are asked for
+    blocks = 2 * count  # of each hypothesis: it may be the only one whose continuations count
     length = vocabulary // blocks  # what is left over has no peak, but is compared
     peaks = log_probs[:, : blocks * length].reshape(size, width, blocks, length).max(3) + total[:, :, None]
     bar = np.partition(peaks.reshape(size, -1), -count, axis=1)[:, -count, None]  # (B, 1)
     with np.errstate(invalid="ignore"):  # -inf less -inf: who has no hypothesis has no continuation
         needed = bar - total - 1e-6 * (1 + np.abs(bar) + np.abs(total))  # sums are rounded
     found = np.flatnonzero(log_probs >= needed.reshape(-1, 1))
+    if len(found) > CROWD * size * count:
+        return None
     row, token = np.divmod(found, vocabulary)
     sentence, last = row // width, log_probs.ravel()[found]
     continued = total.ravel()[row] + last

@@ -76,8 +76,7 @@ class Ready(Narrowed):
     @classmethod
     @torch.no_grad()
     def of(cls, layer: Output) -> Self:
-        weight, bias = layer.weight.detach(), layer.bias.detach()
-        return cls(weight, bias, Product.of(weight, bias))
+        return cls(layer.weight.detach(), layer.bias.detach(), Product.of(layer.weight, layer.bias))
 
     def __call__(self, states: Tensor) -> Tensor:
         """(B, T, D) → (B, T, V)."""

@@ -1,13 +1,15 @@
 """Weights made ready for a search, which multiplies few rows by them, many times: y = x Wᵀ + b.
 
 A row by a transposed copy takes down to half of the time, and several rows by what oneDNN packs down to a seventh: what
-torch multiplies by else is made for many rows (LOG.md). But oneDNN thinks for some milliseconds about every number of
-rows that it has not met: so rows come in few numbers, filled up with noughts.
+torch multiplies by else is made for many rows (LOG.md). For that a large matrix lies in memory three times. And oneDNN
+thinks for some milliseconds about every number of rows that it has not met: so rows come in few numbers, filled up with
+noughts.
 """
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Self
@@ -32,14 +34,19 @@ class Product:
     @classmethod
     @torch.no_grad()
     def of(cls, weight: Tensor, bias: Tensor) -> Self:
-        return cls(bias.detach(), transposed(weight.detach()), _packed(weight.detach()))
+        return cls(bias.detach(), transposed(weight), _packed(weight.detach()))
 
     def __call__(self, rows: Tensor) -> Tensor:
-        """(R, in) → (R, out)."""
-        if self.packed is None or len(rows) <= 2:
+        """(R, in) → (R, out). oneDNN knows no gradients, and no other kind of number than the weights'."""
+        other = torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or rows.dtype != self.table.dtype
+        if self.packed is None or other or len(rows) <= 2:
             return torch.addmm(self.bias, rows, self.table)
         filled = F.pad(rows, (0, 0, 0, filled_up(len(rows)) - len(rows)))
         return torch.ops.mkldnn._linear_pointwise(filled, self.packed, self.bias, "none", [], "")[: len(rows)]
+
+    def __reduce__(self) -> tuple[Callable[[Tensor, Tensor], Product], tuple[Tensor, Tensor]]:
+        """A copy is packed anew: what is packed cannot be copied."""
+        return type(self).of, (self.table.t(), self.bias)
 
 
 def transposed(weight: Tensor) -> Tensor:
@@ -65,10 +72,11 @@ def _can_pack() -> bool:
     nobody, so they are tried."""
     if not torch.backends.mkldnn.is_available() or platform.machine().lower() not in ("x86_64", "amd64"):
         return False
-    rows, weight, bias = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(4, 3), torch.arange(4.0)
+    rows, weight, bias = ([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0], [9.0, 10.0]], [0.5, 0.25, 0.0])
     try:
-        packed = torch.ops.mkldnn._reorder_linear_weight(weight)
-        found = torch.ops.mkldnn._linear_pointwise(rows, packed, bias, "none", [], "")
+        given = [torch.tensor(each, dtype=torch.float32, device="cpu") for each in (rows, weight, bias)]
+        packed = torch.ops.mkldnn._reorder_linear_weight(given[1])
+        found = torch.ops.mkldnn._linear_pointwise(given[0], packed, given[2], "none", [], "")
     except (AttributeError, RuntimeError, TypeError):
         return False
-    return torch.allclose(found, F.linear(rows, weight, bias))
+    return found.tolist() == [[17.5, 23.25, 29.0], [39.5, 53.25, 67.0]]

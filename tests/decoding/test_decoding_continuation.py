@@ -48,11 +48,20 @@ def test_only_who_lives_goes_on() -> None:
 
 
 def test_equal_numbers_and_no_numbers() -> None:
-    total, log_probs = np.zeros((2, 3), dtype=np.float32), torch.full((6, 700), -6.5)
+    total, log_probs = np.zeros((2, 3), dtype=np.float32), torch.full((6, 100), -6.5)
     found = _above_a_bar(total, log_probs.numpy(), 6)
     assert found is not None and (found.total == -6.5).all()
     assert found.parent.tolist() == [[0] * 6] * 2 and found.token.tolist() == [list(range(6))] * 2
-    assert _above_a_bar(total, torch.full((6, 700), torch.nan).numpy(), 6) is None
+    assert _above_a_bar(total, torch.full((6, 100), torch.nan).numpy(), 6) is None
+
+
+def test_a_crowd_above_the_bar_is_sorted() -> None:
+    """A hypothesis is sure of one token, and finds the others alike, as smoothed labels teach it."""
+    total, log_probs = np.array([[0.0, -11, -12]], dtype=np.float32), torch.full((3, 9000), -14.0)
+    log_probs[0, 7] = -0.1
+    assert _above_a_bar(total, log_probs.numpy(), 9) is None
+    found = continuations(total, log_probs, 9)
+    assert (found.total[0, 0], found.token[0, 0]) == (np.float32(-0.1), 7) and (found.total[0, 1:] == -14).all()
 
 
 def test_which_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from regard.models.ensemble import Ensemble
@@ -38,7 +39,9 @@ def test_it_takes_what_all_members_take(tiny) -> None:
     assert Ensemble([tiny("lstm-dot", shared=True), one_row]).max_total == 30
 
 
-def test_made_ready_it_steps_as_before(tiny, rows) -> None:
+@pytest.mark.parametrize("large", [1, 2**18], ids=["packed", "small"])
+def test_made_ready_it_steps_as_before(tiny, rows, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.nn.products.LARGE", large)
     ensemble = tiny("ensemble")
     ready = stepping(ensemble)
     assert isinstance(ready, Ensemble)

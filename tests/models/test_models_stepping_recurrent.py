@@ -42,9 +42,11 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
             both = [(model, plain), (ready, state)]
 
 
+@pytest.mark.parametrize("large", [1, 2**18], ids=["packed", "small"])
 @pytest.mark.parametrize("query", ["state", "state-and-token"])
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2}], ids=str)
-def test_searches_find_the_same(tiny, search, query: str) -> None:
+def test_searches_find_the_same(tiny, search, query: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.nn.products.LARGE", large)
     model = tiny("lstm-additive", depth=1, query=query)
     config, prefixes = SearchConfig(max_tokens=9, **search), [[], [7, 8], [3], [], [9, 9]]
     for plain, found in zip(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import Tensor
@@ -28,7 +31,8 @@ def test_a_product_is_linear(monkeypatch: pytest.MonkeyPatch, packs: bool, rows:
     x = torch.randn(rows, IN, generator=torch.Generator().manual_seed(3))
     product = Product.of(weight.requires_grad_(), bias)
     assert (product.packed is not None) == (packs and products._can_pack())
-    found = product(x)
+    with torch.no_grad():
+        found = product(x)
     torch.testing.assert_close(found, F.linear(x, weight, bias).detach(), rtol=1e-4, atol=1e-4)
     assert found.shape == (rows, OUT) and not found.requires_grad
 
@@ -50,9 +54,43 @@ def test_rows_come_in_few_numbers() -> None:
 
 def test_the_pinned_torch_packs_on_this_kind_of_machine() -> None:
     """So that it is noticed where an operation that torch promises nobody goes away."""
-    assert products._can_pack() == (
-        torch.backends.mkldnn.is_available() and torch.backends.cpu.get_cpu_capability().startswith("AVX")
-    )
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    assert products._can_pack() == (torch.backends.mkldnn.is_available() and x86)
+
+
+def test_the_probe_does_not_mind_who_asks() -> None:
+    expected = products._can_pack()
+    products._can_pack.cache_clear()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert products._can_pack() == expected
+
+
+def test_gradients_go_through_it() -> None:
+    weight, bias = weights()
+    x = torch.randn(4, IN, generator=torch.Generator().manual_seed(3), requires_grad=True)
+    Product.of(weight, bias)(x).sum().backward()
+    torch.testing.assert_close(x.grad, weight.sum(0).expand(4, IN), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_other_numbers_are_taken_as_torch_takes_them(rows: int) -> None:
+    product, x = Product.of(*weights()), torch.ones(rows, IN)
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        assert product(x).dtype == torch.bfloat16
+
+
+def test_rows_of_something_wider() -> None:
+    product, wide = Product.of(*weights()), torch.randn(7, 3 * IN)
+    with torch.inference_mode():
+        torch.testing.assert_close(product(wide[:, IN : 2 * IN]), product(wide[:, IN : 2 * IN].contiguous()))
+
+
+def test_a_copy_multiplies_as_well() -> None:
+    product, x = Product.of(*weights()), torch.ones(3, IN)
+    copy = deepcopy(product)
+    assert copy.table is not product.table
+    with torch.inference_mode():
+        torch.testing.assert_close(copy(x), product(x))
 
 
 def test_what_is_not_packed() -> None:
@@ -64,7 +102,8 @@ def test_what_is_not_packed() -> None:
 def test_it_multiplies_by_weights_as_they_were() -> None:
     weight, bias = weights()
     before, x = Product.of(weight, bias), torch.ones(3, IN)
-    expected = before(x)
-    weight.zero_()
-    torch.testing.assert_close(before(x), expected)
-    torch.testing.assert_close(before(x[:1]), expected[:1], rtol=1e-4, atol=1e-4)
+    with torch.inference_mode():
+        expected = before(x)
+        weight.zero_()
+        torch.testing.assert_close(before(x), expected)
+        torch.testing.assert_close(before(x[:1]), expected[:1], rtol=1e-4, atol=1e-4)

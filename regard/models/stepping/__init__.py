@@ -30,7 +30,8 @@ class Stepping(Seq2Seq):
 
 
 def stepping(model: Model) -> Model:
-    """The same model for a search, as its weights are now; the model itself where nothing is to be gained.
+    """The same model for a search, as its weights are now; a language model, which reads and writes by one network,
+    is left as it is.
 
     A state of it may be gone on from once, as searches do.
     """
