@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor
 
-MANY = 2**14  # log-probabilities from which on a bar is faster
+MANY = 2**15  # log-probabilities from which on a bar is faster
 CROWD = 64  # times as many as are asked for: above a bar that keeps so few back, sorting is faster
 
 

@@ -67,7 +67,7 @@ def test_a_crowd_above_the_bar_is_sorted() -> None:
 def test_which_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
     monkeypatch.setattr(continuation, "_above_a_bar", lambda *given: taken.append(len(given[1])))
-    for rows, vocabulary in ((2, 8192), (2, 100), (2000, 39)):  # many; few; a vocabulary as small as what is asked for
+    for rows, vocabulary in ((4, 8192), (2, 8192), (2000, 39)):  # many; few; a vocabulary as small as what is asked for
         total, log_probs = drawn(1, rows, 1, vocabulary, 1.0)
         assert continuations(total, log_probs, 10).total.shape == (rows, 10)
-    assert taken == [2]
+    assert taken == [4]
