@@ -34,6 +34,7 @@ from regard.data.files import read_lines
 from regard.data.tokenizer import EOS
 from regard.decoding.conversion import built_model, why_not
 from regard.pipeline import Translator
+from regard.runtime import same_threads
 
 HERE = Path(__file__).resolve().parent
 LONGEST = 500  # tokens that a peer is asked to write
@@ -184,7 +185,8 @@ def _by_hand(model: Translator, precision: str) -> Translate:
     import ctranslate2
 
     built = built_model(model.model, model.run.config.model, model.run.path, precision)  # pyrefly: ignore
-    translator = ctranslate2.Translator(str(built), "cpu", inter_threads=2, intra_threads=1)
+    with same_threads():  # those of torch, which runs in this process, too
+        translator = ctranslate2.Translator(str(built), "cpu", inter_threads=2, intra_threads=1)
 
     def translate(texts: list[str], beams: int) -> object:
         sources = [[*map(str, ids), str(EOS)] for ids in model.source_tokenizer.encode_batch(texts)]

@@ -36,6 +36,17 @@ def prepare(threads: int | None = None) -> int:
     return torch.get_num_threads()
 
 
+@contextmanager
+def same_threads() -> Iterator[None]:
+    """torch has as many threads after this as before it, whatever else sets them: OpenMP has one number for all
+    libraries that use it."""
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def _keep_memory() -> None:
     """Tell glibc to keep freed memory: giving it back and faulting it in again costs every step of training."""
     trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of <malloc.h>

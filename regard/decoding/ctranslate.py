@@ -22,6 +22,7 @@ from regard.decoding.decode import Progress, generation_limit, plan_batches, too
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.errors import UserError
 from regard.models.seq2seq import Model
+from regard.runtime import same_threads
 
 # The most of a batch: with fewer of them a step's own price weighs more, with more what a step reads leaves the cache.
 SENTENCES: dict[Precision, int] = {"float32": 128, "int8": 96}
@@ -61,12 +62,13 @@ class FastDecoder:
         self._threads = threads
         self._lexicon = lexicon
         options = {"inter_threads": threads, "intra_threads": 1}
-        try:
-            built = built_model(model, config, folder, precision, lexicon)
-            self._translator = ctranslate2.Translator(str(built), "cpu", **options)
-        except RuntimeError:  # what was built before is damaged
-            built = built_model(model, config, folder, precision, lexicon, anew=True)
-            self._translator = ctranslate2.Translator(str(built), "cpu", **options)
+        with same_threads():  # it would leave torch one
+            try:
+                built = built_model(model, config, folder, precision, lexicon)
+                self._translator = ctranslate2.Translator(str(built), "cpu", **options)
+            except RuntimeError:  # what was built before is damaged
+                built = built_model(model, config, folder, precision, lexicon, anew=True)
+                self._translator = ctranslate2.Translator(str(built), "cpu", **options)
 
     def decode(
         self, sources: Sequence[Sequence[int]], config: SearchConfig, progress: Progress | None = None

@@ -260,3 +260,15 @@ def test_what_it_cannot_take_is_named(fields, word: str) -> None:
     assert word in (why_not(config, build_model(config, 9, 9, True, 1)) or "")
     config = settle({"model": {"preset": "lstm-additive", "width": 16}}).model
     assert "Transformer" in (why_not(config, build_model(config, 9, 9, True, 1)) or "")
+
+
+def test_it_leaves_torch_its_threads(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        engine = fast(*model_of(), tmp_path, threads=2)
+        assert torch.get_num_threads() == 2
+        in_order(engine, SOURCES, SearchConfig(beams=2))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
