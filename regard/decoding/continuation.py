@@ -1,7 +1,7 @@
 """By which tokens the hypotheses of a sentence had best go on: the most probable of all their continuations.
 
 Twice: by the best of each hypothesis, sorted, as it is written; and for many numbers on the CPU by a bar that so many
-continuations reach at least, so that all the others are passed over in one comparison, a quarter of the time (LOG.md).
+continuations reach at least, so that all the others are passed over in one comparison, in half of the time (LOG.md).
 """
 
 from __future__ import annotations
