@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -76,7 +77,10 @@ PEERS = (
 def main() -> None:
     options = _options()
     if options.run:
-        _measure(options.run, list(read_lines(options.sources))[: options.sentences], options)
+        try:
+            _measure(options.run, list(read_lines(options.sources))[: options.sentences], options)
+        except (regard.UserError, OSError) as error:
+            sys.exit(str(error))
         return
     with tempfile.TemporaryDirectory() as folder:
         steps = {} if options.steps is None else {"training": {"steps": options.steps}}
