@@ -75,8 +75,8 @@ def test_gradients_go_through_it() -> None:
 @pytest.mark.parametrize("rows", [2, 5])
 def test_other_numbers_are_taken_as_torch_takes_them(rows: int) -> None:
     product, x = Product.of(*weights()), torch.ones(rows, IN)
-    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
-        assert product(x).dtype == torch.bfloat16
+    with torch.inference_mode(), torch.autocast("cpu", torch.float16):  # bfloat16 dies where AMX is said, but not had
+        assert product(x).dtype == torch.float16
 
 
 def test_rows_of_something_wider() -> None:
