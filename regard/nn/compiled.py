@@ -51,9 +51,42 @@ def attend(
             context = out[row, start : start + size]
             context[:] = 0
             for place in range(count):
-                weight, value = weights[place], store[seen[place], layer, 1, start : start + size]
-                for column in range(size):
-                    context[column] += weight * value[column]
+                _add(context, weights[place], store[seen[place], layer, 1, start : start + size])
+
+
+@njit(**OPTIONS)
+def attend_additively(
+    powers: np.ndarray,
+    keys: np.ndarray,
+    values: np.ndarray,
+    slots: np.ndarray,
+    counts: np.ndarray,
+    score: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Σ_i softmax_i(Σ_q s_q / (1 + p_q k_iq)) v_i: additive attention by powers e²ᵠ and e²ᵏ (regard.nn.attention).
+
+    powers (R, Q), keys (N, Q), values (N, C), score (Q,) → out (R, C). Row r looks at the first counts[r] of slots[r].
+    """
+    weights = np.empty(slots.shape[1], np.float32)
+    for row in range(len(out)):
+        count, seen, query = counts[row], slots[row], powers[row]
+        for place in range(count):
+            key, total = keys[seen[place]], np.float32(0)
+            for column in range(len(score)):
+                total += score[column] / (ONE + query[column] * key[column])
+            weights[place] = total
+        soften(weights[:count])
+        context = out[row]
+        context[:] = 0
+        for place in range(count):
+            _add(context, weights[place], values[seen[place]])
+
+
+@njit(**OPTIONS)
+def _add(context: np.ndarray, weight: float, value: np.ndarray) -> None:
+    for column in range(len(context)):
+        context[column] += weight * value[column]
 
 
 @njit(**OPTIONS)

@@ -8,12 +8,15 @@ import torch
 from regard.config import SearchConfig
 from regard.decoding import decode
 from regard.models.stepping import SteppingRecurrence, stepping
+from regard.models.stepping.recurrent import Placed
 from regard.nn.embedding import Ready
 from regard.nn.taps import watching
 
+MANY = "regard.models.stepping.places.MANY"
 SOURCES = [[5, 3, 4, 8, 7, 6], [3], [], [4, 4, 5, 3, 3], [6, 8]]
 
 
+@pytest.mark.parametrize("many", [1, 99])
 @pytest.mark.parametrize(
     "fields",
     [
@@ -24,8 +27,9 @@ SOURCES = [[5, 3, 4, 8, 7, 6], [3], [], [4, 4, 5, 3, 3], [6, 8]]
     ],
     ids=str,
 )
-def test_steps_are_the_models(tiny, rows, fields) -> None:
-    """After a prefix of two tokens, two rows to a source as beams have it."""
+def test_steps_are_the_models(tiny, rows, fields, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a prefix of two tokens, two rows to a source as beams have it, and after a source has ended."""
+    monkeypatch.setattr(MANY, many)
     model = tiny("lstm-additive", depth=1, **fields)
     ready = stepping(model)
     assert isinstance(ready.decoder, SteppingRecurrence)
@@ -34,19 +38,30 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
         both = [(one, one.step(rows.target[:, :2], memory, one.start(memory))[1]) for one in (model, ready)]
         twice = torch.arange(4).repeat_interleave(2)
         both = [(one, state.rearrange(twice, None)) for one, state in both]
-        for column in range(3):
-            tokens = (rows.target[:, column].repeat_interleave(2) + torch.arange(8))[:, None] % 11
-            (logits, plain), (found, state) = (one.step(tokens, memory.begun(), state) for one, state in both)
+        memory, kept = memory.begun(), torch.tensor([0, 1, 3])
+        for column in range(5):
+            tokens = (
+                rows.target[: len(memory.mask), column].repeat_interleave(2)[:, None] + torch.arange(1 + column // 4)
+            ) % 11
+            (logits, plain), (found, state) = (one.step(tokens, memory, state) for one, state in both)
             torch.testing.assert_close(found, logits)
             torch.testing.assert_close(state.layers, plain.layers)
+            assert isinstance(state, Placed) == (many == 1)
+            if column == 2:
+                beams = torch.tensor([1, 0, 3, 3, 6, 7])
+                plain, state, memory = plain.rearrange(beams, kept), state.rearrange(beams, kept), memory.select(kept)
             both = [(model, plain), (ready, state)]
 
 
+@pytest.mark.parametrize("many", [1, 99])
 @pytest.mark.parametrize("large", [1, 2**18], ids=["packed", "small"])
 @pytest.mark.parametrize("query", ["state", "state-and-token"])
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2}], ids=str)
-def test_searches_find_the_same(tiny, search, query: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_find_the_same(
+    tiny, search, query: str, large: int, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("regard.nn.products.LARGE", large)
+    monkeypatch.setattr(MANY, many)
     model = tiny("lstm-additive", depth=1, query=query)
     config, prefixes = SearchConfig(max_tokens=9, **search), [[], [7, 8], [3], [], [9, 9]]
     for plain, found in zip(
@@ -56,7 +71,11 @@ def test_searches_find_the_same(tiny, search, query: str, large: int, monkeypatc
         assert [one.score for one in found] == pytest.approx([one.score for one in plain], abs=1e-4)
 
 
-def test_queries_beyond_the_reach_are_taken_as_the_model_takes_them(tiny, rows) -> None:
+@pytest.mark.parametrize("many", [1, 99])
+def test_queries_beyond_the_reach_are_taken_as_the_model_takes_them(
+    tiny, rows, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MANY, many)
     model = tiny("lstm-additive", depth=1)
     with torch.inference_mode():
         for side in (model.decoder.attention.score.query_proj, model.decoder.attention.score.key_proj):

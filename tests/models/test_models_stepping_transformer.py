@@ -11,11 +11,12 @@ from regard.config import SearchConfig
 from regard.decoding import decode
 from regard.models.stepping import stepping
 from regard.models.stepping.past import ROOM, Cache, with_room
+from regard.models.stepping.places import _has_compiled
 from regard.models.stepping.slots import Slots
-from regard.models.stepping.transformer import SteppingTransformer, _slots
+from regard.models.stepping.transformer import SteppingTransformer
 from regard.nn.taps import watching
 
-MANY = "regard.models.stepping.transformer.MANY"
+MANY = "regard.models.stepping.places.MANY"
 SOURCES = [[5, 3, 4, 8, 7, 6], [3], [], [4, 4, 5, 3, 3], [6, 8]]
 KINDS = [
     {},
@@ -91,18 +92,18 @@ def test_steps_that_move_nothing_are_the_models(tiny, rows, fields, monkeypatch:
 @pytest.mark.parametrize("error", [ImportError, RuntimeError])
 def test_without_numba_torch_does_it(tiny, rows, error, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(name: str, *rest: object) -> object:
-        if name == "regard.models.stepping.slots":
+        if name == "regard.nn.compiled":
             raise error
         return original(name, *rest)
 
     original = builtins.__import__
-    _slots.cache_clear()
+    _has_compiled.cache_clear()
     monkeypatch.setattr(builtins, "__import__", refuse)
     monkeypatch.setattr(MANY, 1)
     model = stepping(tiny("transformer"))
     with torch.inference_mode():
         assert isinstance(model.start(model.encode(rows.source, rows.mask)), Cache)
-    _slots.cache_clear()
+    _has_compiled.cache_clear()
 
 
 @pytest.mark.parametrize("many", [1, 99])

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from regard.models.stepping.past import Past
+from regard.models.stepping.places import Places
 from regard.nn.compiled import attend
 
 ROOM = 16  # slots for each row that it begins with; np.empty takes no memory before they are written
@@ -25,15 +26,12 @@ class Slots(Past):
     taken: int
     seen: np.ndarray  # (R, length) of int32: the slots of each row's tokens
     memory: np.ndarray  # (B·S, L, 2, D)
-    read: np.ndarray  # (R, S) of int32: what each row looks at there, what is real first
-    read_counts: np.ndarray  # (R,) of int32
+    places: Places  # what each row looks at there
 
     @classmethod
     def begun(cls, memory: Tensor, mask: Tensor, heads: int) -> Self:
         """Keys and values (B, S, L, 2, D) and the mask (B, S)."""
         batch, length, *shape = memory.shape
-        real = mask.numpy()
-        places = np.argsort(~real, axis=1, kind="stable") + np.arange(0, batch * length, max(length, 1))[:, None]
         return cls(
             heads=heads,
             length=0,
@@ -41,14 +39,13 @@ class Slots(Past):
             taken=0,
             seen=np.empty((batch, 0), np.int32),
             memory=memory.numpy().reshape(batch * length, *shape),
-            read=places.astype(np.int32),
-            read_counts=real.sum(1, dtype=np.int32),
+            places=Places.of(mask),
         )
 
     def rearrange(self, rows: Tensor, sources: Tensor | None) -> Self:
         """What belongs to a source is not moved either: each row knows where to read."""
         chosen = rows.numpy()
-        return replace(self, seen=self.seen[chosen], read=self.read[chosen], read_counts=self.read_counts[chosen])
+        return replace(self, seen=self.seen[chosen], places=self.places.select(chosen))
 
     def grown(self, tokens: int) -> Self:
         rows = len(self.seen)
@@ -78,10 +75,8 @@ class Slots(Past):
         return self._asked(given, self.store, seen, counts, layer)
 
     def look_across(self, layer: int, asked: Tensor) -> Tensor:
-        read, counts, tokens = self.read, self.read_counts, len(asked) // len(self.read)
-        if tokens > 1:
-            read, counts = read.repeat(tokens, axis=0), counts.repeat(tokens)
-        return self._asked(asked.numpy(), self.memory, read, counts, layer)
+        places = self.places.repeated(len(asked) // len(self.seen))
+        return self._asked(asked.numpy(), self.memory, places.rows, places.counts, layer)
 
     def _asked(self, asked: np.ndarray, store: np.ndarray, slots: np.ndarray, counts: np.ndarray, layer: int) -> Tensor:
         found = torch.empty(len(asked), store.shape[-1])

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +17,7 @@ from torch.nn import functional as F
 
 from regard.models.seq2seq import Decoder, Memory
 from regard.models.stepping.past import Cache, Past
+from regard.models.stepping.places import compiled_for
 from regard.models.transformer import DecoderLayer, TransformerDecoder, TransformerState
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import Residual
@@ -26,11 +26,7 @@ from regard.nn.positions import alibi, turns
 from regard.nn.products import transposed
 from regard.nn.taps import watched
 
-if TYPE_CHECKING:
-    from regard.models.stepping.slots import Slots
-
 TURNED = 256  # positions whose turns are made ready
-MANY = 16  # sentences, fewer of which are written before what is compiled has been loaded
 
 Change = Callable[[Tensor], Tensor]
 
@@ -101,10 +97,11 @@ class SteppingTransformer(Decoder[Past | TransformerState]):
         if watched() or torch.is_grad_enabled():
             return self.decoder.start(memory)
         each = F.linear(memory.states, self.across).unflatten(2, (len(self.layers), 2, -1))
-        slots = _slots() if len(each) >= MANY and self.positions != "alibi" else None
-        if slots is None or each.dtype != torch.float32 or each.device.type != "cpu":
+        if self.positions == "alibi" or not compiled_for(each):
             return Cache.begun(each, memory.mask, self.heads)
-        return slots.begun(each, memory.mask, self.heads)
+        from regard.models.stepping.slots import Slots
+
+        return Slots.begun(each, memory.mask, self.heads)
 
     def advance(
         self, tokens: Tensor, memory: Memory, state: Past | TransformerState
@@ -163,14 +160,3 @@ def norming(norm: nn.Module) -> Change:
 
 def _as_it_is(states: Tensor) -> Tensor:
     return states
-
-
-@cache
-def _slots() -> type[Slots] | None:
-    """None without the extra [fast], or where numba cannot be used: with a NumPy that it does not know (ImportError),
-    or without a folder for what it compiles (RuntimeError)."""
-    try:
-        from regard.models.stepping.slots import Slots
-    except (ImportError, RuntimeError):
-        return None
-    return Slots
