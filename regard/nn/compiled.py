@@ -98,8 +98,8 @@ def soften(scores: np.ndarray) -> None:
     total = np.float32(0)
     for place in range(len(scores)):
         below = max(scores[place] - high, np.float32(SMALLEST * math.log(2)))
-        whole = np.int32(below * np.float32(1 / math.log(2)) - np.float32(0.5))
-        whole = min(max(whole, np.int32(SMALLEST)), np.int32(0))  # of NaN, too
+        known = below if below == below else np.float32(0)  # NaN is no integer
+        whole = np.int32(known * np.float32(1 / math.log(2)) - np.float32(0.5))
         rest = below - np.float32(whole) * np.float32(math.log(2))
         power = np.float32(1 / 720)
         power = power * rest + np.float32(1 / 120)

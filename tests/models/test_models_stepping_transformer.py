@@ -9,14 +9,14 @@ import torch
 
 from regard.config import SearchConfig
 from regard.decoding import decode
-from regard.models.stepping import stepping
+from regard.models.stepping import for_many, stepping
 from regard.models.stepping.past import ROOM, Cache, with_room
 from regard.models.stepping.places import _has_compiled
 from regard.models.stepping.slots import Slots
 from regard.models.stepping.transformer import SteppingTransformer
+from regard.nn.compiled import attend
 from regard.nn.taps import watching
 
-MANY = "regard.models.stepping.places.MANY"
 SOURCES = [[5, 3, 4, 8, 7, 6], [3], [], [4, 4, 5, 3, 3], [6, 8]]
 KINDS = [
     {},
@@ -55,12 +55,11 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
 
 
 @pytest.mark.parametrize("fields", [each for each in KINDS if each.get("positions") != "alibi"], ids=str)
-def test_steps_that_move_nothing_are_the_models(tiny, rows, fields, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_that_move_nothing_are_the_models(tiny, rows, fields) -> None:
     """After a prefix, as beams that come from anywhere, fewer sentences than at the start, and into a larger store. In
     float32, as it is compiled, where without norms sums differ by thousandths; who looks elsewhere is off by tenths."""
-    monkeypatch.setattr(MANY, 1)
     model = tiny("transformer", depth=2, **fields)
-    ready = stepping(model)
+    ready = for_many(stepping(model))
     with torch.inference_mode():
         memory = model.encode(rows.source, rows.mask)
         (expected, plain), (found, state) = (
@@ -89,30 +88,41 @@ def test_steps_that_move_nothing_are_the_models(tiny, rows, fields, monkeypatch:
     assert isinstance(state, Slots) and len(state.store) > room
 
 
-@pytest.mark.parametrize("error", [ImportError, RuntimeError])
-def test_without_numba_torch_does_it(tiny, rows, error, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("preset", ["transformer", "lstm-additive"])
+@pytest.mark.parametrize("error", [ImportError, RuntimeError, OSError])
+def test_without_numba_torch_does_it(tiny, rows, preset: str, error, request, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(name: str, *rest: object) -> object:
         if name == "regard.nn.compiled":
             raise error
         return original(name, *rest)
 
     original = builtins.__import__
+    model = tiny(preset, depth=1)
+    request.addfinalizer(_has_compiled.cache_clear)
     _has_compiled.cache_clear()
     monkeypatch.setattr(builtins, "__import__", refuse)
-    monkeypatch.setattr(MANY, 1)
-    model = stepping(tiny("transformer"))
+    states = []
     with torch.inference_mode():
-        assert isinstance(model.start(model.encode(rows.source, rows.mask)), Cache)
-    _has_compiled.cache_clear()
+        memory = model.encode(rows.source, rows.mask)
+        for one in (stepping(model), for_many(stepping(model))):
+            states.append(one.step(rows.target[:, :1], memory, one.start(memory))[1])
+    assert type(states[0]) is type(states[1])
 
 
-@pytest.mark.parametrize("many", [1, 99])
+def test_uncompiled_loops_are_not_taken(request, monkeypatch: pytest.MonkeyPatch) -> None:
+    request.addfinalizer(_has_compiled.cache_clear)
+    for loops in (attend, attend.py_func):
+        _has_compiled.cache_clear()
+        monkeypatch.setattr("regard.nn.compiled.attend", loops)
+        assert _has_compiled() == (loops is attend)
+
+
+@pytest.mark.parametrize("made", [stepping, lambda model: for_many(stepping(model))], ids=["few", "many"])
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2}], ids=str)
-def test_searches_find_the_same(tiny, search, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MANY, many)
+def test_searches_find_the_same(tiny, search, made) -> None:
     model = tiny("transformer", depth=2, positions="rotary", width=8, heads=2)
     config, prefixes = SearchConfig(max_tokens=2 * ROOM, **search), [[], [7, 8], [3], [], [9, 9]]
-    plain, found = (decode(one, SOURCES, config, prefixes) for one in (model, stepping(model)))
+    plain, found = (decode(one, SOURCES, config, prefixes) for one in (model, made(model)))
     for expected, each in zip(plain, found, strict=True):
         assert [one.tokens for one in each] == [one.tokens for one in expected]
         assert [one.score for one in each] == pytest.approx([one.score for one in expected], abs=1e-4)

@@ -1,5 +1,5 @@
-"""Which rows of a memory each hypothesis reads: when beams change places, or sentences end, these numbers do, and the
-memory itself stays where it is."""
+"""Which rows of something that lies in one piece each hypothesis looks at: when beams change places, or sentences end,
+these numbers do, and what is looked at stays where it is."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-MANY = 16  # sentences, fewer of which are written before what is compiled has been loaded
+from regard.models.seq2seq import Record
 
 
 @dataclass(frozen=True)
-class Places:
-    """Of rows R and a memory (B·S, …) that lies in one piece."""
-
-    rows: np.ndarray  # (R, S) of int32, what is real first
-    counts: np.ndarray  # (R,) of int32: how many are real
+class Places(Record):
+    rows: np.ndarray  # (R, S) of int32
+    counts: np.ndarray  # (R,) of int32: how many of them, from the first on
 
     @classmethod
     def of(cls, mask: Tensor) -> Self:
-        """The mask (B, S), True = real, where each row reads a source of its own."""
+        """Those of (B·S, …) that the mask (B, S) says are real, a row a source."""
         real = mask.numpy()
         starts = np.arange(0, real.size, max(real.shape[1], 1))[:, None]
         order = np.argsort(~real, axis=1, kind="stable") + starts
         return cls(order.astype(np.int32), real.sum(1, dtype=np.int32))
 
-    def select(self, rows: np.ndarray) -> Self:
-        return type(self)(self.rows[rows], self.counts[rows])
+    def rearrange(self, rows: Tensor, sources: Tensor | None) -> Self:
+        chosen = rows.numpy()
+        return type(self)(self.rows[chosen], self.counts[chosen])
 
     def repeated(self, times: int) -> Self:
         """For so many rows in place of each."""
@@ -38,16 +37,21 @@ class Places:
 
 
 def compiled_for(memory: Tensor) -> bool:
-    """Whether what reads this memory, (B, …), is to be done by compiled loops."""
-    return len(memory) >= MANY and memory.dtype == torch.float32 and memory.device.type == "cpu" and _has_compiled()
+    """Whether what looks at this memory can be done by compiled loops."""
+    return memory.dtype == torch.float32 and memory.device.type == "cpu" and _has_compiled()
 
 
 @cache
 def _has_compiled() -> bool:
-    """Whether there are compiled loops: not without the extra [fast], nor where numba cannot be used, with a NumPy that
-    it does not know (ImportError) or without a folder for what it compiles (RuntimeError)."""
+    """Whether there are any, which is tried: without the extra [fast], without a folder for what numba compiles, with a
+    NumPy that it does not know, there are none, and torch does the same."""
     try:
-        import regard.nn.compiled  # noqa: F401
-    except (ImportError, RuntimeError):
+        from regard.nn.compiled import attend, attend_additively
+
+        numbers, slots, counts = np.ones((1, 1), np.float32), np.zeros((1, 1), np.int32), np.ones(1, np.int32)
+        found = np.zeros((2, 1, 1), np.float32)
+        attend(numbers, numbers.reshape(1, 1, 1, 1).repeat(2, axis=2), slots, counts, 0, 1, found[0])
+        attend_additively(numbers, numbers, numbers, slots, counts, numbers[0], found[1])
+    except Exception:  # whatever it is, it must not end a search
         return False
-    return True
+    return hasattr(attend, "signatures") and bool((found == 1).all())  # NUMBA_DISABLE_JIT leaves plain functions

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 import torch
@@ -38,10 +37,6 @@ class Placed(State):
     values: np.ndarray  # (B·S, C)
     places: Places
 
-    def rearrange(self, rows: Tensor, sources: Tensor | None) -> Self:
-        layers = tuple(tuple(each.index_select(0, rows) for each in layer) for layer in self.layers)
-        return replace(self, layers=layers, places=self.places.select(rows.numpy()))
-
 
 class SteppingRecurrence(Decoder[RecurrentState | Placed]):
     """One LSTM layer with additive attention, a token at a time on the CPU; prefixes, other devices, and where somebody
@@ -50,7 +45,7 @@ class SteppingRecurrence(Decoder[RecurrentState | Placed]):
     @torch.no_grad()
     def __init__(self, decoder: RecurrentDecoder, cell: LSTMCell, weights: AttentiveWeights) -> None:
         super().__init__()
-        self.decoder, self.output = decoder, decoder.output
+        self.decoder, self.output, self.compiled = decoder, decoder.output, False
         (gates, width), device = weights.state.shape, weights.state.device
         vectors = decoder.embedding.plain(torch.arange(len(decoder.embedding.weight), device=device))
         readout = decoder.readout_proj
@@ -75,14 +70,14 @@ class SteppingRecurrence(Decoder[RecurrentState | Placed]):
         if isinstance(state, RecurrentState):
             if tokens.shape[1] > 1 or tokens.device.type != "cpu" or watched() or torch.is_grad_enabled():
                 return self.decoder.advance(tokens, memory, state)
-            state = _placed(state, memory, len(tokens))
+            state = _placed(state, memory, len(tokens)) if self.compiled else state
         elif tokens.shape[1] > 1:
             features = []
             for column in tokens.split(1, dim=1):
                 feature, state = self.advance(column, memory, state)
                 features.append(feature)
             return torch.cat(features, dim=1), state
-        assert not watched(), "who watches, watches from the start"
+        assert not watched() and not torch.is_grad_enabled(), "who watches or asks for gradients does from the start"
         hidden, cell = state.layers[0]
         of_token = self.table.numpy().take(tokens.numpy()[:, 0], axis=0)
         of_state = torch.mm(hidden, self.state_proj).numpy()
@@ -117,7 +112,7 @@ class SteppingRecurrence(Decoder[RecurrentState | Placed]):
 
 
 def _placed(state: RecurrentState, memory: Memory, rows: int) -> RecurrentState | Placed:
-    """The same for compiled loops where there are any for it; `rows` go on from it, as many from each source."""
+    """The same for compiled loops; `rows` go on from it, as many from each source."""
     keys, values = state.keys, state.values
     assert keys is not None and values is not None
     if not compiled_for(keys):
@@ -129,10 +124,9 @@ def _placed(state: RecurrentState, memory: Memory, rows: int) -> RecurrentState 
 def _contexts(powers: np.ndarray, state: Placed, score: np.ndarray) -> Tensor:
     from regard.nn.compiled import attend_additively
 
-    found = torch.empty(len(powers), state.values.shape[1])
-    places = state.places
-    attend_additively(powers, state.keys, state.values, places.rows, places.counts, score, found.numpy())
-    return found
+    found, places = np.empty((len(powers), state.values.shape[1]), np.float32), state.places
+    attend_additively(powers, state.keys, state.values, places.rows, places.counts, score, found)
+    return torch.from_numpy(found)
 
 
 def _lstm(gates: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

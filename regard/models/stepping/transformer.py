@@ -83,7 +83,7 @@ class SteppingTransformer(Decoder[Past | TransformerState]):
     @torch.no_grad()
     def __init__(self, decoder: TransformerDecoder) -> None:
         super().__init__()
-        self.decoder, self.output = decoder, decoder.output
+        self.decoder, self.output, self.compiled = decoder, decoder.output, False
         own = next(iter(decoder.layers)).self_attention
         across = [layer.cross_attention for layer in decoder.layers if layer.cross_attention is not None]
         self.heads, self.positions = own.heads, own.positions
@@ -97,7 +97,7 @@ class SteppingTransformer(Decoder[Past | TransformerState]):
         if watched() or torch.is_grad_enabled():
             return self.decoder.start(memory)
         each = F.linear(memory.states, self.across).unflatten(2, (len(self.layers), 2, -1))
-        if self.positions == "alibi" or not compiled_for(each):
+        if not self.compiled or self.positions == "alibi" or not compiled_for(each):
             return Cache.begun(each, memory.mask, self.heads)
         from regard.models.stepping.slots import Slots
 
