@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +98,7 @@ def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
         versions = _enter_peers(engines, model, texts, Path(options.peers).expanduser(), stack)
         for other in options.beside:
             engines |= _own_engines(other, other, texts)
-        converted = any("ctranslate2" in name.lower() for name in engines)
-        packages = ("ctranslate2",) * converted + ("numba",) * (find_spec("numba") is not None)
+        packages = ("ctranslate2",) if any("ctranslate2" in name.lower() for name in engines) else ()
         speeds = _speeds(engines, texts, options.rounds)
     print(f"## Decoding, {model.run.config.model.preset}: {len(texts):,} sentences, sentences a second\n")
     medians = f"2 threads; medians of {options.rounds} interleaved rounds (range)\n"

@@ -23,12 +23,10 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.sampling import sample, sentence_seed
 from regard.decoding.shortlist import ShortListed
 from regard.models.seq2seq import Model
-from regard.models.stepping import for_many
 from regard.nn.embedding import output_size
 from regard.nn.taps import watched
 from regard.runtime import Hands
 
-MANY = 2048  # hypotheses from which on compiled loops are worth loading (LOG.md)
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
 Source = Sequence[int] | Picture  # ids without EOS, or a picture
 Progress = Callable[[int], None]
@@ -97,14 +95,12 @@ def decode(
     at_once = _at_once(model)
     sizes = {row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}
     batches = _batches(sizes, at_once, config)
-    longest = max((max(sizes[row]) for row in rows), default=0)
-    count, threads = _shared_out(model, batches, longest, at_once, config)
-    if threads == 1 and len(rows) * _width(config) >= MANY:
-        model = for_many(model)
     works = (
         partial(_work, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
         for batch in batches
     )
+    longest = max((max(sizes[row]) for row in rows), default=0)
+    count, threads = _shared_out(model, batches, longest, at_once, config)
     with evaluating(model), Hands(count, threads) as hands:
         for batch, hypotheses in zip(batches, hands.each(works), strict=True):
             for row, found in zip(batch, hypotheses, strict=True):
@@ -129,22 +125,17 @@ def _shared_out(
     threads = torch.get_num_threads()
     if len(batches) > 1:
         return at_once, threads // at_once
-    rows = sum(map(len, batches)) * _width(config)
+    rows = sum(map(len, batches)) * (config.n_best if config.sample else config.beams)
     small = config.short_list or output_size(model.output_layer) <= SMALL
     alone = small and longest <= SHORT and rows <= (FEW if config.short_list else 1)
     return 1, 1 if alone else threads
-
-
-def _width(config: SearchConfig) -> int:
-    """Hypotheses of a sentence."""
-    return config.n_best if config.sample else config.beams
 
 
 def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchConfig) -> list[list[int]]:
     """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: tokens of each
     row's source and prefix, with their marks. What fits in one batch is not parted, and what a short list lets a
     sentence have does not depend on the threads."""
-    budget = config.batch_tokens // _width(config)
+    budget = config.batch_tokens // (config.n_best if config.sample else config.beams)
     groups: dict[int, list[int]] = defaultdict(list)
     for row, (_, prefix) in sizes.items():
         groups[prefix].append(row)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 import torch
 
@@ -14,7 +12,6 @@ from regard.decoding.decode import pad_sources
 from regard.decoding.greedy import greedy_search
 from regard.models.build import build_model
 from regard.models.ensemble import Ensemble
-from regard.models.stepping import for_many, stepping
 
 SIZE = 13
 SOURCES = [[5, 3, 4, 9, 12, 7], [3], [], [4, 4, 5, 3, 3], [6, 11]]
@@ -48,23 +45,6 @@ def test_every_search_reports_the_log_probabilities_of_teacher_forcing(two_threa
             for one in found:
                 whole = [*prefix, *one.tokens, *([2] if one.finished else [])]
                 assert one.token_log_probs == pytest.approx(alone(model, source, whole)[len(prefix) :], abs=2e-4)
-
-
-@pytest.mark.parametrize("preset", ["transformer", "lstm-additive", "convolution", "ensemble"])
-@pytest.mark.parametrize(("many", "batch_tokens", "compiled"), [(20, 64, True), (21, 64, False), (20, 4096, False)])
-def test_many_sentences_find_the_same(
-    two_threads, preset, many: int, batch_tokens: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Five sentences of four beams: by two hands of one thread each, unless they are too few or one batch."""
-    asked, decoding = [], sys.modules["regard.decoding.decode"]  # whose name is a function's, too
-    monkeypatch.setattr(decoding, "for_many", lambda model: asked.append(model) or for_many(model))
-    monkeypatch.setattr(decoding, "MANY", many)
-    model, config = small(preset).eval(), SearchConfig(beams=4, n_best=2, max_tokens=9, batch_tokens=batch_tokens)
-    plain, found = (decode(one, SOURCES, config) for one in (model, stepping(model)))
-    assert len(asked) == 2 * compiled
-    for expected, each in zip(plain, found, strict=True):
-        assert [one.tokens for one in each] == [one.tokens for one in expected]
-        assert [one.score for one in each] == pytest.approx([one.score for one in expected], abs=1e-4)
 
 
 @pytest.mark.parametrize("preset", WRITERS)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
-
 import pytest
 import torch
 
 from regard.config import SearchConfig
 from regard.decoding import decode
-from regard.models.stepping import for_many, stepping
-from regard.models.stepping.past import ROOM, Cache, with_room
-from regard.models.stepping.places import _has_compiled
-from regard.models.stepping.slots import Slots
-from regard.models.stepping.transformer import SteppingTransformer
-from regard.nn.compiled import attend
+from regard.models.stepping import stepping
+from regard.models.stepping.transformer import ROOM, Cache, SteppingTransformer, with_room
 from regard.nn.taps import watching
 
 SOURCES = [[5, 3, 4, 8, 7, 6], [3], [], [4, 4, 5, 3, 3], [6, 8]]
@@ -54,75 +48,11 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
     assert isinstance(state, Cache) and state.length == ROOM + 2 <= state.past.shape[3]
 
 
-@pytest.mark.parametrize("fields", [each for each in KINDS if each.get("positions") != "alibi"], ids=str)
-def test_steps_that_move_nothing_are_the_models(tiny, rows, fields) -> None:
-    """After a prefix, as beams that come from anywhere, fewer sentences than at the start, and into a larger store. In
-    float32, as it is compiled, where without norms sums differ by thousandths; who looks elsewhere is off by tenths."""
-    model = tiny("transformer", depth=2, **fields)
-    ready = for_many(stepping(model))
-    with torch.inference_mode():
-        memory = model.encode(rows.source, rows.mask)
-        (expected, plain), (found, state) = (
-            one.step(rows.target[:, :2], memory, one.start(memory)) for one in (model, ready)
-        )
-        assert isinstance(state, Slots)
-        torch.testing.assert_close(found, expected, rtol=1e-2, atol=1e-2)
-        beams, kept, room = torch.arange(4).repeat_interleave(3), None, len(state.store)
-        for step in range(ROOM):
-            plain, state = plain.rearrange(beams, kept), state.rearrange(beams, kept)
-            tokens = (torch.arange(len(beams))[:, None] + step) % 11
-            memory = memory.begun() if kept is None else memory.select(kept)
-            (expected, plain), (found, state) = (
-                model.step(tokens, memory, plain),
-                ready.step(tokens, memory, state),
-            )
-            torch.testing.assert_close(found, expected, rtol=1e-2, atol=1e-2)
-            sentences = len(memory.mask)
-            beams, kept = (
-                torch.tensor([2, 0, 2]).repeat(sentences) + 3 * torch.arange(sentences).repeat_interleave(3),
-                None,
-            )
-            if step in (3, 7):  # a sentence has ended: the second one
-                kept = torch.tensor([0, *range(2, sentences)])
-                beams = beams.view(-1, 3)[kept].flatten()
-    assert isinstance(state, Slots) and len(state.store) > room
-
-
-@pytest.mark.parametrize("preset", ["transformer", "lstm-additive"])
-@pytest.mark.parametrize("error", [ImportError, RuntimeError, OSError])
-def test_without_numba_torch_does_it(tiny, rows, preset: str, error, request, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(name: str, *rest: object) -> object:
-        if name == "regard.nn.compiled":
-            raise error
-        return original(name, *rest)
-
-    original = builtins.__import__
-    model = tiny(preset, depth=1)
-    request.addfinalizer(_has_compiled.cache_clear)
-    _has_compiled.cache_clear()
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    states = []
-    with torch.inference_mode():
-        memory = model.encode(rows.source, rows.mask)
-        for one in (stepping(model), for_many(stepping(model))):
-            states.append(one.step(rows.target[:, :1], memory, one.start(memory))[1])
-    assert type(states[0]) is type(states[1])
-
-
-def test_uncompiled_loops_are_not_taken(request, monkeypatch: pytest.MonkeyPatch) -> None:
-    request.addfinalizer(_has_compiled.cache_clear)
-    for loops in (attend, attend.py_func):
-        _has_compiled.cache_clear()
-        monkeypatch.setattr("regard.nn.compiled.attend", loops)
-        assert _has_compiled() == (loops is attend)
-
-
-@pytest.mark.parametrize("made", [stepping, lambda model: for_many(stepping(model))], ids=["few", "many"])
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2}], ids=str)
-def test_searches_find_the_same(tiny, search, made) -> None:
+def test_searches_find_the_same(tiny, search) -> None:
     model = tiny("transformer", depth=2, positions="rotary", width=8, heads=2)
     config, prefixes = SearchConfig(max_tokens=2 * ROOM, **search), [[], [7, 8], [3], [], [9, 9]]
-    plain, found = (decode(one, SOURCES, config, prefixes) for one in (model, made(model)))
+    plain, found = (decode(one, SOURCES, config, prefixes) for one in (model, stepping(model)))
     for expected, each in zip(plain, found, strict=True):
         assert [one.tokens for one in each] == [one.tokens for one in expected]
         assert [one.score for one in each] == pytest.approx([one.score for one in expected], abs=1e-4)

@@ -5,8 +5,6 @@ Its steps give what the model's own give (tested); searches know no difference.
 
 from __future__ import annotations
 
-from copy import copy
-
 from regard.models.ensemble import Ensemble
 from regard.models.recurrent import RecurrentDecoder
 from regard.models.seq2seq import Decoder, Model, Seq2Seq
@@ -21,9 +19,9 @@ LARGEST = 2**24  # numbers in a table by token: 64 MiB
 class Stepping(Seq2Seq):
     """A model with this decoder instead of its own, and its output layer made ready."""
 
-    def __init__(self, model: Seq2Seq, decoder: Decoder, ready: Ready) -> None:
+    def __init__(self, model: Seq2Seq, decoder: Decoder) -> None:
         super().__init__(model.encoder, decoder, model.max_source, model.max_target)
-        self._ready = ready
+        self._ready = Ready.of(decoder.output)
         self.train(model.training)
 
     @property
@@ -39,21 +37,7 @@ def stepping(model: Model) -> Model:
     """
     if isinstance(model, Ensemble):
         return Ensemble([stepping(member) for member in model.members])
-    if not isinstance(model, Seq2Seq):
-        return model
-    return Stepping(model, _ready(model.decoder), Ready.of(model.decoder.output))
-
-
-def for_many(model: Model) -> Model:
-    """The same for a search of many sentences: where there are compiled loops for what it does, by those. Loading them
-    takes half a second, and each keeps to one thread."""
-    if isinstance(model, Ensemble):
-        return Ensemble([for_many(member) for member in model.members])
-    if not isinstance(model, Stepping) or not isinstance(model.decoder, SteppingTransformer | SteppingRecurrence):
-        return model
-    decoder = copy(model.decoder)  # all that was made ready is one and the same
-    decoder.compiled = True
-    return Stepping(model, decoder, model.output_layer)
+    return Stepping(model, _ready(model.decoder)) if isinstance(model, Seq2Seq) else model
 
 
 def _ready(decoder: Decoder) -> Decoder:

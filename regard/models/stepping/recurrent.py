@@ -11,7 +11,6 @@ what stands between them NumPy does, whose calls cost a quarter of torch's, and 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,33 +18,22 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.models.recurrent import RecurrentDecoder, RecurrentState
-from regard.models.seq2seq import Decoder, Memory, State
-from regard.models.stepping.places import Places, compiled_for
+from regard.models.seq2seq import Decoder, Memory
 from regard.nn.attention import REACH
 from regard.nn.attentive import AttentiveWeights
 from regard.nn.products import transposed
-from regard.nn.recurrent import CellState, LSTMCell
+from regard.nn.recurrent import LSTMCell
 from regard.nn.taps import watched
 
 
-@dataclass(frozen=True)
-class Placed(State):
-    """A recurrent state whose attention is compiled: keys and values of all sources stay where they are."""
-
-    layers: tuple[CellState, ...]
-    keys: np.ndarray  # (B·S, Q)
-    values: np.ndarray  # (B·S, C)
-    places: Places
-
-
-class SteppingRecurrence(Decoder[RecurrentState | Placed]):
+class SteppingRecurrence(Decoder[RecurrentState]):
     """One LSTM layer with additive attention, a token at a time on the CPU; prefixes, other devices, and where somebody
     watches, by the decoder it was made of."""
 
     @torch.no_grad()
     def __init__(self, decoder: RecurrentDecoder, cell: LSTMCell, weights: AttentiveWeights) -> None:
         super().__init__()
-        self.decoder, self.output, self.compiled = decoder, decoder.output, False
+        self.decoder, self.output = decoder, decoder.output
         (gates, width), device = weights.state.shape, weights.state.device
         vectors = decoder.embedding.plain(torch.arange(len(decoder.embedding.weight), device=device))
         readout = decoder.readout_proj
@@ -64,20 +52,9 @@ class SteppingRecurrence(Decoder[RecurrentState | Placed]):
     def start(self, memory: Memory) -> RecurrentState:
         return self.decoder.start(memory)
 
-    def advance(
-        self, tokens: Tensor, memory: Memory, state: RecurrentState | Placed
-    ) -> tuple[Tensor, RecurrentState | Placed]:
-        if isinstance(state, RecurrentState):
-            if tokens.shape[1] > 1 or tokens.device.type != "cpu" or watched() or torch.is_grad_enabled():
-                return self.decoder.advance(tokens, memory, state)
-            state = _placed(state, memory, len(tokens)) if self.compiled else state
-        elif tokens.shape[1] > 1:
-            features = []
-            for column in tokens.split(1, dim=1):
-                feature, state = self.advance(column, memory, state)
-                features.append(feature)
-            return torch.cat(features, dim=1), state
-        assert not watched() and not torch.is_grad_enabled(), "who watches or asks for gradients does from the start"
+    def advance(self, tokens: Tensor, memory: Memory, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        if tokens.shape[1] > 1 or tokens.device.type != "cpu" or watched() or torch.is_grad_enabled():
+            return self.decoder.advance(tokens, memory, state)
         hidden, cell = state.layers[0]
         of_token = self.table.numpy().take(tokens.numpy()[:, 0], axis=0)
         of_state = torch.mm(hidden, self.state_proj).numpy()
@@ -89,17 +66,15 @@ class SteppingRecurrence(Decoder[RecurrentState | Placed]):
         readout = torch.mm(torch.cat((new, context), dim=1), self.readout_proj).numpy()
         readout += of_token[:, self.gates : self.read]
         features = torch.from_numpy(np.tanh(readout, out=readout))
-        return features[:, None], replace(state, layers=((new, new_cell),))
+        return features[:, None], RecurrentState(((new, new_cell),), state.keys, state.values)
 
-    def _look(self, query: np.ndarray, of_token: np.ndarray, memory: Memory, state: RecurrentState | Placed) -> Tensor:
+    def _look(self, query: np.ndarray, of_token: np.ndarray, memory: Memory, state: RecurrentState) -> Tensor:
         """Twice the queries (R, Q), and what tokens add to them (R, Q or 0) → contexts (R, C)."""
+        assert state.keys is not None and state.values is not None
+        keys, (rows, width) = state.keys.numpy(), query.shape
         if of_token.shape[1]:
             query = query + of_token
         powers = np.exp(np.minimum(np.maximum(query, -2 * REACH), 2 * REACH))
-        if isinstance(state, Placed):
-            return _contexts(powers, state, self.score.numpy())
-        assert state.keys is not None and state.values is not None
-        keys, (rows, width) = state.keys.numpy(), query.shape
         with np.errstate(over="ignore"):  # one over infinity is nought, as it should be
             opposed = powers.reshape(len(keys), -1, 1, width) * keys[:, None]  # (B, R / B, S, Q)
         opposed += 1
@@ -109,24 +84,6 @@ class SteppingRecurrence(Decoder[RecurrentState | Placed]):
         if absent.any():
             np.copyto(scores.numpy(), -math.inf, where=absent[:, None])
         return torch.bmm(torch.softmax(scores, -1), state.values).view(rows, -1)
-
-
-def _placed(state: RecurrentState, memory: Memory, rows: int) -> RecurrentState | Placed:
-    """The same for compiled loops; `rows` go on from it, as many from each source."""
-    keys, values = state.keys, state.values
-    assert keys is not None and values is not None
-    if not compiled_for(keys):
-        return state
-    places = Places.of(memory.mask).repeated(rows // len(keys))
-    return Placed(state.layers, keys.flatten(0, 1).numpy(), values.flatten(0, 1).numpy(), places)
-
-
-def _contexts(powers: np.ndarray, state: Placed, score: np.ndarray) -> Tensor:
-    from regard.nn.compiled import attend_additively
-
-    found, places = np.empty((len(powers), state.values.shape[1]), np.float32), state.places
-    attend_additively(powers, state.keys, state.values, places.rows, places.counts, score, found)
-    return torch.from_numpy(found)
 
 
 def _lstm(gates: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,34 +1,44 @@
 """A Transformer's decoder, made ready to write token by token.
 
 Queries, keys and values of a layer are one product; the memory's keys and values of all layers are one product, made
-once, and a Past keeps them with those of the tokens so far. What joins the residual path is added by the product that
-makes it. In a layer no module is called: for a row or a few, that would take as long as what the module does.
+once; those of the tokens so far stand in one tensor with room for more, so that beams change places in one move. What
+joins the residual path is added by the product that makes it. In a layer no module is called: for a row or a few, that
+would take as long as what the module does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.models.seq2seq import Decoder, Memory
-from regard.models.stepping.past import Cache, Past
-from regard.models.stepping.places import compiled_for
+from regard.models.seq2seq import OF_SOURCE, Decoder, Memory, State
 from regard.models.transformer import DecoderLayer, TransformerDecoder, TransformerState
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import Residual
-from regard.nn.masks import causal_mask
+from regard.nn.masks import causal_mask, key_mask
 from regard.nn.positions import alibi, turns
 from regard.nn.products import transposed
 from regard.nn.taps import watched
 
+ROOM = 16  # tokens that are written before the first move into a larger room
 TURNED = 256  # positions whose turns are made ready
 
 Change = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Cache(State):
+    """Keys and values side by side. It is gone on from once: what comes next is written into its room."""
+
+    past: Tensor  # (R, L, 2·H, room, K), of the tokens so far
+    length: int
+    memory: Tensor = field(metadata=OF_SOURCE)  # (B, L, 2·H, S, K)
+    absent: Tensor | None = field(metadata=OF_SOURCE)  # (B, 1, 1, S): nought, or -inf where there is padding
 
 
 @dataclass(frozen=True)
@@ -77,13 +87,13 @@ class ReadyLayer:
         )
 
 
-class SteppingTransformer(Decoder[Past | TransformerState]):
+class SteppingTransformer(Decoder[Cache | TransformerState]):
     """Where somebody watches or asks for gradients, the decoder it was made of."""
 
     @torch.no_grad()
     def __init__(self, decoder: TransformerDecoder) -> None:
         super().__init__()
-        self.decoder, self.output, self.compiled = decoder, decoder.output, False
+        self.decoder, self.output = decoder, decoder.output
         own = next(iter(decoder.layers)).self_attention
         across = [layer.cross_attention for layer in decoder.layers if layer.cross_attention is not None]
         self.heads, self.positions = own.heads, own.positions
@@ -93,48 +103,67 @@ class SteppingTransformer(Decoder[Past | TransformerState]):
         places = torch.arange(TURNED, device=own.key_proj.weight.device)
         self.turns = turns(places, own.key_proj.out_features // self.heads) if self.positions == "rotary" else None
 
-    def start(self, memory: Memory) -> Past | TransformerState:
+    def start(self, memory: Memory) -> Cache | TransformerState:
         if watched() or torch.is_grad_enabled():
             return self.decoder.start(memory)
-        each = F.linear(memory.states, self.across).unflatten(2, (len(self.layers), 2, -1))
-        if not self.compiled or self.positions == "alibi" or not compiled_for(each):
-            return Cache.begun(each, memory.mask, self.heads)
-        from regard.models.stepping.slots import Slots
-
-        return Slots.begun(each, memory.mask, self.heads)
+        (batch, length), layers = memory.mask.shape, len(self.layers)
+        each = F.linear(memory.states, self.across).view(batch, length, layers, 2 * self.heads, -1)
+        nothing = each.new_empty(batch, layers, 2 * self.heads, ROOM, each.shape[-1])
+        absent = None
+        if not bool(memory.mask.all()):
+            absent = torch.zeros_like(memory.mask, dtype=each.dtype).masked_fill_(~memory.mask, -torch.inf)
+        return Cache(nothing, 0, each.permute(0, 2, 3, 1, 4), None if absent is None else key_mask(absent))
 
     def advance(
-        self, tokens: Tensor, memory: Memory, state: Past | TransformerState
-    ) -> tuple[Tensor, Past | TransformerState]:
+        self, tokens: Tensor, memory: Memory, state: Cache | TransformerState
+    ) -> tuple[Tensor, Cache | TransformerState]:
         if isinstance(state, TransformerState):
             return self.decoder.advance(tokens, memory, state)
         assert not watched(), "who watches, watches from the start"
-        past, before = state.grown(tokens.shape[1]), state.length
-        turned, bias = self._turned(before, past.length, tokens.device), self._bias(before, past.length, tokens.device)
+        before, after = state.length, state.length + tokens.shape[1]
+        past = with_room(state.past, before, after)
+        turned, bias = self._turned(before, after, past), self._bias(before, after, past.device)
         states = self.decoder.positions(self.decoder.embedding.plain(tokens), before).flatten(0, 1)  # (R·T, D)
         for index, layer in enumerate(self.layers):
             own, across, forward = layer.around
             product = torch.mm(own.before(states), layer.own)
-            if turned is not None:
-                self._turn(product.view(*tokens.shape, 3 * self.heads, -1), turned)
-            states = own.after(torch.addmm(states, past.look_back(index, product, bias), layer.own_output))
-            context = past.look_across(index, torch.mm(across.before(states), layer.query))
+            context = self._look_back(product, past[:, index, :, :after], before, turned, bias)
+            states = own.after(torch.addmm(states, context, layer.own_output))
+            context = self._look_across(torch.mm(across.before(states), layer.query), state, index)
             states = across.after(torch.addmm(states, context, layer.across_output))
             hidden = layer.activation(torch.addmm(layer.inner_bias, forward.before(states), layer.inner))
             states = forward.after(torch.addmm(states, hidden, layer.outer).add_(layer.outer_bias))
-        return self.last(states).view(*tokens.shape, -1), past
+        return self.last(states).view(*tokens.shape, -1), Cache(past, after, state.memory, state.absent)
 
-    def _turn(self, heads: Tensor, turned: Tensor) -> None:
-        """Queries and keys of all heads (R, T, 3·H, K), in place."""
-        torch.view_as_complex(heads[:, :, : 2 * self.heads].unflatten(3, (-1, 2))).mul_(turned)
+    def _look_back(
+        self, product: Tensor, room: Tensor, before: int, turned: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        """Queries, keys, values (R·T, 3·H·K) of new tokens → contexts (R·T, H·K); the room (R, 2·H, S, K) takes
+        the new keys and values in."""
+        count, (rows, _, total, width) = self.heads, room.shape
+        heads = product.view(rows, total - before, 3 * count, width)
+        if turned is not None:
+            torch.view_as_complex(heads[:, :, : 2 * count].unflatten(3, (-1, 2))).mul_(turned)
+        heads = heads.transpose(1, 2)  # (R, 3·H, T, K)
+        room[:, :, before:] = heads[:, count:]
+        context = F.scaled_dot_product_attention(heads[:, :count], room[:, :count], room[:, count:], bias)
+        return context.transpose(1, 2).reshape(len(product), -1)
 
-    def _turned(self, before: int, after: int, device: torch.device) -> Tensor | None:
+    def _look_across(self, asked: Tensor, state: Cache, index: int) -> Tensor:
+        """Queries (R·T, H·K) → contexts. Rows that stand together share a memory: theirs are asked as if they were one
+        row's."""
+        count, memory = self.heads, state.memory[:, index]
+        queries = asked.view(memory.shape[0], -1, count, memory.shape[-1]).transpose(1, 2)
+        context = F.scaled_dot_product_attention(queries, memory[:, :count], memory[:, count:], state.absent)
+        return context.transpose(1, 2).reshape(asked.shape)
+
+    def _turned(self, before: int, after: int, past: Tensor) -> Tensor | None:
         """Of new tokens: (T, 1, K/2)."""
         if self.turns is None:
             return None
         ready = self.turns[before:after]
         if len(ready) < after - before:
-            ready = turns(torch.arange(before, after, device=device), 2 * ready.shape[-1])
+            ready = turns(torch.arange(before, after, device=past.device), past.shape[-1])
         return ready[:, None]
 
     def _bias(self, before: int, after: int, device: torch.device) -> Tensor | None:
@@ -148,6 +177,15 @@ class SteppingTransformer(Decoder[Past | TransformerState]):
             return slopes
         causes = causal_mask(after - before, after, device)
         return (torch.zeros(causes.shape, device=device) if slopes is None else slopes).masked_fill(~causes, -torch.inf)
+
+
+def with_room(past: Tensor, before: int, after: int) -> Tensor:
+    """The same, or the first `before` of it in twice the room or more."""
+    if after <= past.shape[3]:
+        return past
+    larger = past.new_empty(*past.shape[:3], 2 ** (after - 1).bit_length(), past.shape[4])
+    larger[:, :, :, :before] = past[:, :, :, :before]
+    return larger
 
 
 def norming(norm: nn.Module) -> Change:
