@@ -4,11 +4,11 @@ python benchmarks/decoding.py [RUN SOURCES] [--beside RUN] [--rounds 3] [--sente
 
 Without a run, a Transformer and then an LSTM are trained on dates first. Every engine of ours has the same weights, but
 for those of a run that is put beside it (a student and its teacher). CTranslate2 by hand: its Translator called on
-token lists, as a user would who converted the model. A peer has random weights of the same size, and writes as many
-tokens for each sentence as the model does without a beam; its environment is made where there is none yet. In bulk it
-takes sentences sorted by length, as many at once as was fastest. Who cannot take part is named on stderr and left out.
-One at a time takes a tenth of the sentences. An LSTM of ours whose tokens ask (model.query) does a little more than its
-peers.
+token lists, as a user would who converted the model; once also for all that we ask it for. A peer has random weights of
+the same size, and writes as many tokens for each sentence as the model does without a beam; its environment is made
+where there is none yet. In bulk it takes sentences sorted by length, as many at once as was fastest. Who cannot take
+part is named on stderr and left out. One at a time takes a tenth of the sentences. An LSTM of ours whose tokens ask
+(model.query) does a little more than its peers.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from regard.config import ModelConfig, merge, read_recipe
 from regard.data.files import read_lines
 from regard.data.tokenizer import EOS
 from regard.decoding.conversion import built_model, why_not
+from regard.decoding.ctranslate import PATIENCE
 from regard.pipeline import Translator
 from regard.runtime import same_threads
 
@@ -153,8 +154,10 @@ def _enter_peers(
 
 def _by_hand_engines(model: Translator, texts: list[str]) -> dict[str, Translate]:
     """CTranslate2 where it takes the model, warmed up."""
-    precisions = () if why_not(model.run.config.model, model.model) else ("float32", "int8")
-    engines = {f"CTranslate2 by hand, {precision}": _by_hand(model, precision) for precision in precisions}
+    if why_not(model.run.config.model, model.model):
+        return {}
+    engines = {f"CTranslate2 by hand, {precision}": _by_hand(model, precision) for precision in ("float32", "int8")}
+    engines["CTranslate2 by hand, float32, asked as we ask"] = _by_hand(model, "float32", alike=True)
     for translate in engines.values():
         translate(texts[:8], 1)
     return engines
@@ -185,7 +188,8 @@ def _ours(model: Translator, short_list: bool = False) -> Translate:
     return lambda texts, beams: model.translate_all(texts, model.search_with(beams=beams, short_list=short_list))
 
 
-def _by_hand(model: Translator, precision: str) -> Translate:
+def _by_hand(model: Translator, precision: str, alike: bool = False) -> Translate:
+    """alike: for scores, too, and with beams for as many finished hypotheses as we ask for."""
     import ctranslate2
 
     built = built_model(model.model, model.run.config.model, model.run.path, precision)  # pyrefly: ignore
@@ -194,7 +198,14 @@ def _by_hand(model: Translator, precision: str) -> Translate:
 
     def translate(texts: list[str], beams: int) -> object:
         sources = [[*map(str, ids), str(EOS)] for ids in model.source_tokenizer.encode_batch(texts)]
-        found = translator.translate_batch(sources, max_batch_size=1024, batch_type="tokens", beam_size=beams)
+        found = translator.translate_batch(
+            sources,
+            max_batch_size=1024,
+            batch_type="tokens",
+            beam_size=beams,
+            patience=PATIENCE if alike and beams > 1 else 1.0,
+            return_scores=alike,
+        )
         return [model.target_tokenizer.decode([int(token) for token in one.hypotheses[0]]) for one in found]
 
     return translate
