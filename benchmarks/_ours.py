@@ -13,10 +13,10 @@ from regard.config import TrainingConfig, settle
 from regard.data import Pairs, make_batch
 from regard.data.batches import Ragged
 from regard.models.build import build_model
-from regard.runtime import prepare
-from regard.training.crew import Crew
+from regard.threads import prepare
+from regard.training.distributed import Crew
 from regard.training.loop import update
-from regard.training.parts import Part, part_plan
+from regard.training.microbatches import Part, part_plan
 from regard.training.state import new_state
 
 

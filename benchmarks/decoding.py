@@ -33,10 +33,10 @@ import regard
 from regard.config import ModelConfig, merge, read_recipe
 from regard.data.files import read_lines
 from regard.data.tokenizer import EOS
-from regard.decoding.conversion import built_model, why_not
-from regard.decoding.ctranslate import PATIENCE
+from regard.inference.ctranslate2.conversion import built_model, why_not
+from regard.inference.ctranslate2.decoder import PATIENCE
 from regard.pipeline import Translator
-from regard.runtime import same_threads
+from regard.threads import same_threads
 
 HERE = Path(__file__).resolve().parent
 LONGEST = 500  # tokens that a peer is asked to write

@@ -13,10 +13,10 @@ from _rounds import spread
 
 from regard.config import PRESETS, DataConfig, SearchConfig, TrainingConfig, settle
 from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch, plan
-from regard.decoding import decode
+from regard.inference import decode
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.runtime import prepare
+from regard.threads import prepare
 from regard.training.loop import update
 from regard.training.state import State, new_state
 

@@ -20,11 +20,11 @@ from _machine import machine
 from _rounds import spread, timed
 from torch import Tensor, nn
 
-from regard.lessons.cost import exponent, saved_bytes
-from regard.lessons.three_ways import convolution, fused_attention, open_attention
+from regard.apps.lessons.cost import exponent, saved_bytes
+from regard.apps.lessons.three_ways import convolution, fused_attention, open_attention
 from regard.nn.masks import key_mask
 from regard.nn.recurrent import Stack
-from regard.runtime import prepare
+from regard.threads import prepare
 
 Layer = Callable[[int], tuple[nn.Module, Callable[[Tensor], Tensor]]]
 

@@ -21,7 +21,7 @@ from regard.config import settle
 from regard.data import Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
 from regard.models.build import build_model
-from regard.runtime import prepare
+from regard.threads import prepare
 from regard.training.loop import update
 from regard.training.state import new_state
 

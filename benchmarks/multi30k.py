@@ -24,7 +24,7 @@ import regard
 from regard.checkpoint import is_run, read_config, read_facts
 from regard.config import settle
 from regard.evaluation.report import TranslationReport
-from regard.pipeline.distillation import taught
+from regard.experiment.distill import taught
 
 SPLITS = {"": "train", "dev_": "val", "test_": "test_2016_flickr"}
 PIECES = {"kind": "bpe", "size": 4000, "shared": True}

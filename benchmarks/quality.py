@@ -22,7 +22,7 @@ from regard.config import settle
 from regard.data import Batch, encode_pairs, make_batch, plan
 from regard.data.tokenizer import PAD
 from regard.models.build import build_model
-from regard.runtime import prepare
+from regard.threads import prepare
 from regard.training.loop import update
 from regard.training.state import new_state
 

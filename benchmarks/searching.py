@@ -19,10 +19,10 @@ from _rounds import spread
 
 from regard.config import SearchConfig, settle
 from regard.data.tokenizer import EOS
-from regard.decoding import decode
+from regard.inference import decode
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.runtime import prepare
+from regard.threads import prepare
 
 FAMILIES = ("lstm-additive", "convolution", "transformer")
 

@@ -22,11 +22,11 @@ from torch import Tensor, nn
 
 from regard.config import DataConfig, SearchConfig, TrainingConfig, settle
 from regard.data import Batch, Tokenizer, encode_pairs, load_corpus, make_batch, plan
-from regard.decoding import decode
+from regard.inference import decode
 from regard.models.build import build_model
 from regard.nn import taps
 from regard.nn.taps import Tap
-from regard.runtime import prepare
+from regard.threads import prepare
 from regard.training.loop import update
 from regard.training.state import State, new_state
 

@@ -28,11 +28,11 @@ from typing import Any, Literal
 import torch
 
 from regard.config import RunConfig, read_recipe, recipe_text, settle
-from regard.config.tree import PICTURE_ENCODERS
+from regard.config.settings import PICTURE_ENCODERS
 from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
+from regard.data.image_store import Pictures
 from regard.data.lexicon import Lexicon
-from regard.data.pictures import Pictures
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.files import cannot_write, discard, part_of, write_bytes, write_text

@@ -13,6 +13,8 @@ from regard.experiment import run_experiment
 
 torch.set_num_threads(1)
 
+pytest_plugins = ["tiny_models"]
+
 TINY = {"training": {"steps": 60, "batch_tokens": 256, "threads": 1, "evaluate_every": 30}, "model": {"width": 16}}
 
 

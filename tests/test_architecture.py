@@ -15,8 +15,8 @@ ROOT = Path(regard.__file__).parent
 ORDER = [
     "errors",
     "files",
-    "drawing",
-    "runtime",
+    "plotting",
+    "threads",
     "config",
     "data",
     "nn",
@@ -24,9 +24,8 @@ ORDER = [
     "weights",
     "checkpoint",
     "training",
-    "decoding",
 ]
-ORDER += ["evaluation", "experiment", "analysis", "pipeline", "comparison", "lessons", "cli"]
+ORDER += ["inference", "evaluation", "analysis", "pipeline", "experiment", "apps", "cli"]
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
 BENCHMARKS = {f"benchmarks/{path.name}": path for path in sorted((ROOT.parent / "benchmarks").glob("*.py"))}
 DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms

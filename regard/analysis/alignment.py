@@ -12,8 +12,8 @@ from regard.analysis.maps import AttentionMap, is_mark
 from regard.analysis.trace import Trace
 from regard.data.embedded.stories import Span
 from regard.data.embedded.truth import Truth
+from regard.data.examples import Example
 from regard.data.files import read_lines
-from regard.data.records import Example
 from regard.errors import UserError
 
 Link = tuple[int, int]  # source word, target word, both from 0

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from regard.analysis.maps import visible
 from regard.data.tokenizer import BOS, EOS, Tokenizer
-from regard.decoding.tree import BeamTree, Node
 from regard.errors import UserError
 from regard.files import write_text
+from regard.inference.beam_tree import BeamTree, Node
 
 BOX, ACROSS, DOWN, LEFT, TOP = (104, 34), 140, 44, 16, 64  # a node's size, the steps between nodes, the margins
 STYLE = """

@@ -15,10 +15,10 @@ from regard.analysis.overview import overview_png, overview_svg
 from regard.analysis.page import page
 from regard.analysis.receptive import receptive_fields
 from regard.analysis.rollout import cross_rollout, self_rollout
-from regard.data.pictures import Picture
-from regard.decoding.decode import device_of, pad_sources
+from regard.data.image_store import Picture
 from regard.errors import UserError
 from regard.files import write_bytes, write_text
+from regard.inference.batching import device_of, pad_sources
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 

@@ -42,7 +42,7 @@ def compare(
     out
         The folder for the runs and the report (runs/compare-RECIPE).
     """
-    from regard.comparison import Contest, hold, measure, write_report
+    from regard.apps.compare import Contest, hold, measure, write_report
 
     given = settings.model_dump(exclude_unset=True)
     names = tuple(name.strip() for name in presets.split(",") if name.strip())

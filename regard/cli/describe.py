@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from regard.config import PRESETS, ModelConfig, near, read_recipe, settle, shipped_recipes
-from regard.config.tree import PICTURE_ENCODERS, Positive
+from regard.config.settings import PICTURE_ENCODERS, Positive
 from regard.errors import UserError
 
 VOCABULARY = 8000  # assumed where no run has one

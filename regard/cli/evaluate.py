@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from regard.cli.progress import progress_bar
 from regard.cli.translate import chosen_search
 from regard.config import SearchConfig
-from regard.config.tree import Engine, Positive
+from regard.config.settings import Engine, Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def evaluate(
 
 
 def _measure(model: Pipeline, examples: list[Example], given: SearchConfig, tokenize: str | None) -> Report:
-    from regard.pipeline.writers import SourceWriter
+    from regard.pipeline.generators import SourceWriter
 
     search = chosen_search(model, given)
     if tokenize is not None and not isinstance(model, SourceWriter):

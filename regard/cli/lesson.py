@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from regard.config.tree import Positive
+from regard.config.settings import Positive
 from regard.errors import UserError
 
 
@@ -39,10 +39,10 @@ def lesson(
     json
         Print JSON.
     """
+    from regard.apps.lessons import LESSONS, find_lesson, teach
+    from regard.apps.lessons.report import html, json_text, text
     from regard.cli.progress import stages
     from regard.files import check_writable, write_text
-    from regard.lessons import LESSONS, find_lesson, teach
-    from regard.lessons.report import html, json_text, text
 
     if name is None:
         width = max(len(one.name) for one in LESSONS)

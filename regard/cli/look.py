@@ -148,7 +148,7 @@ def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -
 
 def _follow(model: Pipeline, text: str, given: SearchConfig, out: Path | None) -> int:
     from regard.analysis.search import save_tree, tree_text
-    from regard.pipeline.writers import SourceWriter
+    from regard.pipeline.generators import SourceWriter
 
     if not isinstance(model, SourceWriter):
         raise UserError("--tree follows a translation; this run does something else")

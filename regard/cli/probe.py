@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from regard.cli.progress import progress_bar
-from regard.config.tree import Positive
+from regard.config.settings import Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _sweep(model: Pipeline, examples: list[Example], as_json: bool) -> str:
 def _roles(model: Pipeline, examples: list[Example], as_json: bool) -> str:
     from regard.analysis.roles import known_tokens, measure_roles, render
     from regard.data.embedded.truth import Truth, truths
-    from regard.data.pictures import Pictures
+    from regard.data.image_store import Pictures
 
     if isinstance(model.run.source_tokenizer, Pictures):
         raise UserError(

@@ -69,7 +69,7 @@ def _taught(teachers: list[Path], config: RunConfig, path: Path, resume: bool) -
     from regard.checkpoint import is_run
     from regard.cli.progress import progress_bar
     from regard.data.corpus import load_corpus
-    from regard.pipeline.distillation import taught
+    from regard.experiment.distill import taught
 
     if resume or is_run(path):
         raise UserError(

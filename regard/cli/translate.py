@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from regard.cli.progress import progress_bar
 from regard.config import SearchConfig
-from regard.config.tree import Engine, Positive
+from regard.config.settings import Engine, Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:

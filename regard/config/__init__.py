@@ -2,7 +2,7 @@
 
 from regard.config.load import Tree, merge, near, preset_fields, read_recipe, recipe_text, settle, shipped_recipes
 from regard.config.presets import PRESETS, Preset
-from regard.config.tree import (
+from regard.config.settings import (
     DataConfig,
     ModelConfig,
     RunConfig,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regard.config.tree import CELL, PICTURE_ENCODERS, DataConfig, ModelConfig, RunConfig, TrainingConfig
+from regard.config.settings import CELL, PICTURE_ENCODERS, DataConfig, ModelConfig, RunConfig, TrainingConfig
 from regard.errors import UserError
 
 

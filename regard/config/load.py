@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from regard.config.check import check
 from regard.config.presets import PRESETS
-from regard.config.tree import RunConfig
+from regard.config.settings import RunConfig
 from regard.errors import UserError
 
 Tree = dict[str, Any]

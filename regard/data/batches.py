@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.data.pictures import Gallery, Pictures, hang
-from regard.data.records import Example, Skipped
+from regard.data.bpe_dropout import Unmerging
+from regard.data.examples import Example, Skipped
+from regard.data.image_store import Gallery, Pictures, hang
 from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer
-from regard.data.unmerging import Unmerging
 from regard.errors import UserError
 
 ENCODED_TOGETHER = 20_000

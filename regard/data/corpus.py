@@ -8,9 +8,9 @@ from pathlib import Path
 from regard.config import DataConfig, TokenizerConfig, near
 from regard.data.captions import is_caption_file, read_captions
 from regard.data.embedded import EMBEDDED, embedded_corpus
+from regard.data.examples import Corpus, Example, Skipped, Task
 from regard.data.files import Reading, read_pairs, read_parallel
-from regard.data.pictures import are_pictures
-from regard.data.records import Corpus, Example, Skipped, Task
+from regard.data.image_store import are_pictures
 from regard.data.splits import carve, default_count, overlap
 from regard.errors import UserError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from regard.data.records import Example, Skipped
+from regard.data.examples import Example, Skipped
 from regard.errors import UserError
 from regard.files import write_text
 

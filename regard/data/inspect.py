@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from regard.data.records import Corpus, Example, Skipped
+from regard.data.examples import Corpus, Example, Skipped
 from regard.data.splits import overlap
 
 BAR = "█"

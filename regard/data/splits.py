@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.data.pictures import split_reference
-from regard.data.records import Example
+from regard.data.examples import Example
+from regard.data.image_store import split_reference
 from regard.errors import UserError
 
 SHARE = 0.05

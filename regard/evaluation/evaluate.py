@@ -8,7 +8,6 @@ import torch
 from torch.nn import functional as F
 
 from regard.data.batches import Batch
-from regard.decoding.decode import device_of, evaluating
 from regard.errors import UserError
 from regard.evaluation import metrics
 from regard.evaluation.report import (
@@ -19,6 +18,7 @@ from regard.evaluation.report import (
     TeacherForced,
     TranslationReport,
 )
+from regard.inference.batching import device_of, evaluating
 from regard.models.seq2seq import Model
 
 

@@ -14,8 +14,8 @@ from regard.data.batches import Batch
 from regard.data.embedded.scene import SIDE, Scene, Thing
 from regard.data.embedded.shapes import mentions
 from regard.data.tokenizer import Tokenizer
-from regard.decoding.decode import device_of, evaluating
 from regard.evaluation.metrics import Score, share
+from regard.inference.batching import device_of, evaluating
 from regard.models.seq2seq import Model
 from regard.nn.taps import Tap, watching
 

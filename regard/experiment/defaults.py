@@ -7,12 +7,12 @@ from typing import Any
 
 from regard.config import ModelConfig, RunConfig, TokenizerConfig, TrainingConfig, preset_fields
 from regard.config.check import check
-from regard.config.tree import PICTURE_ENCODERS
+from regard.config.settings import PICTURE_ENCODERS
 from regard.data.corpus import Corpus
 from regard.data.embedded import EMBEDDED
 from regard.errors import UserError
-from regard.experiment.measure import Measure, count_words, measure_captions, measure_text
-from regard.experiment.pace import Pace, Reading
+from regard.experiment.corpus_statistics import Measure, count_words, measure_captions, measure_text
+from regard.experiment.step_time import Pace, Reading
 
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
 SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces

@@ -28,19 +28,19 @@ from regard.checkpoint import (
 from regard.config import RunConfig, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
-from regard.experiment.look import development_look
-from regard.experiment.material import Material, begin, gather
-from regard.experiment.opening import opening
-from regard.experiment.resuming import continued
-from regard.experiment.specimens import specimens
+from regard.experiment.banner import opening
+from regard.experiment.held_out import specimens
+from regard.experiment.resume import continued
+from regard.experiment.setup import Material, begin, gather
+from regard.experiment.validation import development_look
 from regard.files import write_text
-from regard.runtime import Interrupt, prepare
+from regard.threads import Interrupt, prepare
 from regard.training import loop
-from regard.training.choice import Choice, choose
-from regard.training.crew import others
+from regard.training.checkpoint_selection import Choice, choose
 from regard.training.curve import curve_svg
+from regard.training.distributed import others
 from regard.training.estimate import estimate
-from regard.training.parts import part_plan
+from regard.training.microbatches import part_plan
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
 from regard.training.state import State, new_state, restore
 from regard.weights import read_tensors, weights_of, write_tensors

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from regard.config import ModelConfig
-from regard.config.tree import CELL, PICTURE_ENCODERS
+from regard.config.settings import CELL, PICTURE_ENCODERS
 from regard.models.classifier import Classifier
 from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.models.language import Language, TransformerReader

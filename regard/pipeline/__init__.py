@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Literal
 
 from regard.checkpoint import load_run
-from regard.config.tree import Engine
+from regard.config.settings import Engine
 from regard.errors import UserError
 from regard.pipeline.captioner import Captioner
 from regard.pipeline.classifier import Classifier
-from regard.pipeline.contract import Pipeline
 from regard.pipeline.engine import fast_decoder
 from regard.pipeline.ensemble import ensemble_of
+from regard.pipeline.generators import Continuer, Translator
+from regard.pipeline.pipeline import Pipeline
 from regard.pipeline.result import Result
-from regard.pipeline.writers import Continuer, Translator
-from regard.runtime import prepare
+from regard.threads import prepare
 
 __all__ = ["Captioner", "Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
 

@@ -6,13 +6,13 @@ from regard.analysis.overlay import Overlay, overlay
 from regard.analysis.trace import Trace
 from regard.data.corpus import Example
 from regard.data.embedded.scene import is_scene, parse
+from regard.data.image_store import Pictures
 from regard.data.images import Unreadable
-from regard.data.pictures import Pictures
 from regard.errors import UserError
 from regard.evaluation import Report, Score, evaluate_captions
 from regard.evaluation.pointing import pointing
+from regard.pipeline.generators import SourceWriter
 from regard.pipeline.result import Result, default_attention
-from regard.pipeline.writers import SourceWriter
 
 VIEW = 320  # pixels of the side of a picture that is looked at
 

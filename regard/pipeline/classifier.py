@@ -8,10 +8,10 @@ from regard.analysis.trace import Dictation, trace
 from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, Labels
-from regard.decoding import TooLong, classify
-from regard.decoding.decode import Source
 from regard.evaluation import Report, evaluate_classifier
-from regard.pipeline.contract import Pipeline, Progress
+from regard.inference import TooLong, classify
+from regard.inference.batching import Source
+from regard.pipeline.pipeline import Pipeline, Progress
 from regard.pipeline.result import NOTHING, Result, no_result
 
 

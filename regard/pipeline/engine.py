@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from regard.checkpoint import Run
-from regard.config.tree import Engine
-from regard.decoding.conversion import why_not
+from regard.config.settings import Engine
 from regard.errors import UserError
+from regard.inference.ctranslate2.conversion import why_not
 
 if TYPE_CHECKING:
-    from regard.decoding.ctranslate import FastDecoder
+    from regard.inference.ctranslate2.decoder import FastDecoder
 
 
 def fast_decoder(run: Run, engine: Engine, threads: int) -> FastDecoder | None:
@@ -22,7 +22,7 @@ def fast_decoder(run: Run, engine: Engine, threads: int) -> FastDecoder | None:
         if engine == "auto":
             return None
         raise UserError(f"--engine {engine}: {problem}")
-    from regard.decoding.ctranslate import FastDecoder
+    from regard.inference.ctranslate2.decoder import FastDecoder
 
     precision = "int8" if engine == "ctranslate2-int8" else "float32"
     try:

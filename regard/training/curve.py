@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.drawing.chart import Line, Panel, picture, smooth
+from regard.plotting.chart import Line, Panel, picture, smooth
 
 
 def curve_svg(metrics: list[dict[str, Any]], metric: str, title: str) -> str:

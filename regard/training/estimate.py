@@ -12,8 +12,8 @@ import torch
 
 from regard.config import TrainingConfig
 from regard.data.batches import Pairs
-from regard.runtime import seed_step
-from regard.training.parts import backward, part_batch, part_plan, threads_each
+from regard.threads import seed_step
+from regard.training.microbatches import backward, part_batch, part_plan, threads_each
 from regard.training.report import clock
 from regard.training.state import State, new_state
 

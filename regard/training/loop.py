@@ -11,10 +11,10 @@ import numpy as np
 from regard.config import TrainingConfig
 from regard.data.batches import Batch, Pairs
 from regard.errors import UserError
-from regard.runtime import seed_step
+from regard.threads import seed_step
 from regard.training.gradients import clip_gradients
 from regard.training.loss import Loss
-from regard.training.parts import Others, Part, backward, part_batch, part_plan
+from regard.training.microbatches import Others, Part, backward, part_batch, part_plan
 from regard.training.report import Report
 from regard.training.schedule import rate
 from regard.training.state import State

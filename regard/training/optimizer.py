@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from regard.config import TrainingConfig
 from regard.models.seq2seq import Model
-from regard.runtime import Hands
-from regard.training.parts import at_once, threads_each, trained
+from regard.threads import Hands
+from regard.training.microbatches import at_once, threads_each, trained
 
 MOMENTUM = 0.95
 SIZE = 0.3  # of the steps of runs that were begun before it was a setting

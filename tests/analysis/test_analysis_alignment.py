@@ -24,7 +24,7 @@ from regard.analysis.trace import Trace
 from regard.config import DataConfig
 from regard.data.embedded.stories import Span
 from regard.data.embedded.truth import Truth, truths
-from regard.data.records import Example
+from regard.data.examples import Example
 from regard.errors import UserError
 
 

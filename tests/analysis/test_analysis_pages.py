@@ -13,7 +13,7 @@ import torch
 from regard.analysis.search import save_tree
 from regard.analysis.trace import Trace
 from regard.data.tokenizer import EOS, Tokenizer
-from regard.decoding.tree import BeamTree, Node
+from regard.inference.beam_tree import BeamTree, Node
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]

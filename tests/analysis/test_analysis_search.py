@@ -9,8 +9,8 @@ import pytest
 
 from regard.analysis.search import save_tree, tree_svg
 from regard.data.tokenizer import EOS, Tokenizer
-from regard.decoding.tree import BeamTree, Node
 from regard.errors import UserError
+from regard.inference.beam_tree import BeamTree, Node
 
 
 @pytest.fixture(scope="module")

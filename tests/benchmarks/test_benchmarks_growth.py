@@ -8,8 +8,8 @@ import growth
 import pytest
 import torch
 
-from regard.lessons.cost import saved_bytes
-from regard.lessons.three_ways import open_attention
+from regard.apps.lessons.cost import saved_bytes
+from regard.apps.lessons.three_ways import open_attention
 from regard.nn.masks import key_mask
 
 

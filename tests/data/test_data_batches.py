@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.batches import Pairs, Ragged, encode_pairs, make_batch, plan
-from regard.data.records import Example
+from regard.data.examples import Example
 from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer
 from regard.errors import UserError
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from regard.config import DataConfig
 from regard.data.corpus import load_corpus
+from regard.data.examples import Example, Skipped
 from regard.data.files import read_lines, read_pairs, write_pairs
-from regard.data.records import Example, Skipped
 from regard.data.splits import carve, default_count, overlap
 from regard.errors import UserError
 

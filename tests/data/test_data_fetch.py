@@ -12,10 +12,10 @@ import pytest
 
 from regard.config import DataConfig
 from regard.data.corpus import load_corpus
+from regard.data.examples import Example
 from regard.data.fetch import fetch_home_assistant
 from regard.data.fetch.home_assistant import align, unclean
 from regard.data.fetch.wheels import wheels
-from regard.data.records import Example
 from regard.errors import UserError
 
 HASH = "0123456789abcdef" * 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from regard.config import TokenizerConfig
+from regard.data.examples import Corpus, Example, Skipped
 from regard.data.inspect import inspect, lengths, render
-from regard.data.records import Corpus, Example, Skipped
 
 CORPUS = Corpus(
     name="tiny",

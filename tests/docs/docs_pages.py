@@ -14,10 +14,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from rich.console import Console
 
+from regard.apps.lessons import LESSONS
 from regard.cli import app
 from regard.config import PRESETS, RunConfig, shipped_recipes
 from regard.data.embedded import EMBEDDED
-from regard.lessons import LESSONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]

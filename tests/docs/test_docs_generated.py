@@ -15,8 +15,8 @@ from regard.checkpoint import FORMAT
 from regard.config import PRESETS
 from regard.data.splits import AT_MOST, SHARE
 from regard.experiment.defaults import MOST_PIECES, SIZES
-from regard.experiment.pace import ENOUGH_PASSES, MOST_SECONDS, USUAL_SECONDS
-from regard.experiment.resuming import EXTENDABLE
+from regard.experiment.resume import EXTENDABLE
+from regard.experiment.step_time import ENOUGH_PASSES, MOST_SECONDS, USUAL_SECONDS
 
 UPDATE = "run `python tests/docs/docs_pages.py`"
 

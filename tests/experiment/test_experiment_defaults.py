@@ -11,7 +11,7 @@ from regard.config import RunConfig, TokenizerConfig, settle
 from regard.config.check import check
 from regard.data.corpus import Corpus, Example, load_corpus
 from regard.experiment import complete
-from regard.experiment.measure import measure_text
+from regard.experiment.corpus_statistics import measure_text
 
 WORDS = ["the", "green", "house", "stands", "behind", "an", "old", "tree", "where", "nobody", "ever", "looks"]
 MOTS = ["la", "maison", "verte", "est", "derrière", "un", "vieil", "arbre", "où", "personne", "ne", "regarde"]

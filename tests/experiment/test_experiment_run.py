@@ -22,8 +22,8 @@ from regard.data.batches import encode_pairs, make_batch
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
 from regard.experiment import RunResult, complete, run_experiment
-from regard.experiment.look import development_look
-from regard.experiment.material import Material, begin
+from regard.experiment.setup import Material, begin
+from regard.experiment.validation import development_look
 from regard.training.loop import Look
 from regard.training.report import ProgressLine, Report, read_metrics
 from regard.weights import read_tensors

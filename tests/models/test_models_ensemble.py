@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from regard.inference.incremental import stepping
 from regard.models.ensemble import Ensemble
 from regard.models.seq2seq import Model
-from regard.models.stepping import stepping
 
 TIGHT = {"atol": 2e-5, "rtol": 1e-4}
 

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from regard.analysis.describe import blueprint, describe, render
 from regard.config import SearchConfig, settle
-from regard.data.pictures import Picture
-from regard.decoding import decode
+from regard.data.image_store import Picture
 from regard.errors import UserError
+from regard.inference import decode
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching

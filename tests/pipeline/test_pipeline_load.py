@@ -159,7 +159,7 @@ def test_short_lists_come_from_the_training_pairs(
 ) -> None:
     with pytest.raises(regard.UserError, match=r"lexicon\.safetensors"):
         translator.translate("a b", short_list=True)
-    monkeypatch.setattr("regard.experiment.material.LARGE", 5)
+    monkeypatch.setattr("regard.experiment.setup.LARGE", 5)
     monkeypatch.setattr("regard.data.lexicon.FREQUENT", 1)
     monkeypatch.setattr("regard.data.lexicon.LIKELY", 1)
     run = tiny_run(tmp_path / "listed", "transformer", {"corpus": "copy", "lengths": "1-4"}, {"depth": 1, "heads": 2})

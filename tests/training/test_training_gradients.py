@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.runtime import Hands
+from regard.threads import Hands
 from regard.training.gradients import add_gradients, clip_gradients
 
 SIZES = ((300, 7), (5,), (40, 40), (1,), (64, 3))

@@ -15,9 +15,9 @@ from regard.config import TrainingConfig
 from regard.data.batches import make_batch, plan
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
-from regard.training.choice import choose
+from regard.training.checkpoint_selection import choose
 from regard.training.loop import judge, total_steps, train
-from regard.training.parts import part_plan
+from regard.training.microbatches import part_plan
 from regard.training.report import Report
 from regard.training.state import State, restore
 from regard.weights import copy_weights, read_tensors, weights_of, write_tensors

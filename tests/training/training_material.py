@@ -7,7 +7,7 @@ from regard.data.batches import Pairs, encode_pairs
 from regard.data.corpus import Example
 from regard.data.tokenizer import Tokenizer
 from regard.models.build import build_model
-from regard.runtime import prepare
+from regard.threads import prepare
 from regard.training.state import State, new_state
 
 EXAMPLES = [Example(text, text[::-1]) for text in (f"{i * 7919 % 1000}" * (1 + i % 3) for i in range(60))]

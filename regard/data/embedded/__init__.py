@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from regard.config import DataConfig
 from regard.data.embedded import addition, dates, languages, prose, sequences, shapes, stories
-from regard.data.records import Corpus, Example
+from regard.data.examples import Corpus, Example
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import random
 
 from regard.config import DataConfig, TokenizerConfig
 from regard.data.embedded.draw import counts, distinct
-from regard.data.records import Corpus, Example
+from regard.data.examples import Corpus, Example
 
 ABOUT = "sums of two numbers, character by character (data.digits)"
 EXAMPLE = Example("345+78", "423")

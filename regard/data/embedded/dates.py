@@ -11,7 +11,7 @@ from babel import Locale, UnknownLocaleError, localedata
 from babel.dates import DateTimeFormat, tokenize_pattern
 
 from regard.config import DataConfig, TokenizerConfig, near
-from regard.data.records import Corpus, Example
+from regard.data.examples import Corpus, Example
 from regard.errors import UserError
 
 ABOUT = "dates in several formats, written out in another language (data.pair, e.g. en-fr, en-ja, de-iso)"

@@ -13,7 +13,7 @@ from babel.lists import format_list
 from regard.config import DataConfig, TokenizerConfig
 from regard.data.embedded.dates import FIRST, LAST, source_formats, write
 from regard.data.embedded.draw import Counts, counts
-from regard.data.records import Corpus, Example
+from regard.data.examples import Corpus, Example
 
 ABOUT = "classification: the language of some names or a date, out of 17 (CLDR)"
 EXAMPLE = Example("Allemagne, Norvège et Îles Salomon", "French")

@@ -8,7 +8,7 @@ from pydoc_data.topics import topics
 
 from regard.config import DataConfig, TokenizerConfig
 from regard.data.embedded.draw import counts
-from regard.data.records import Corpus, Example
+from regard.data.examples import Corpus, Example
 
 ABOUT = "language modelling on the English help topics that ship inside Python"
 EXAMPLE = Example("", 'The "del" statement\n*******************\n\n   del_stmt ::= "del" target_list\n…')

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 
 from regard.config import DataConfig, TokenizerConfig
 from regard.data.embedded.draw import counts, distinct
-from regard.data.records import Corpus, Example
+from regard.data.examples import Corpus, Example
 
 TASKS: dict[str, Callable[[str], str]] = {
     "reverse": lambda letters: letters[::-1],

@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.config import DataConfig, TokenizerConfig
 from regard.data.embedded.draw import counts
 from regard.data.embedded.scene import COLOURS, RADIUS, SHAPES, SIDE, TEXTURES, Scene, Thing
-from regard.data.records import Corpus, Example
+from regard.data.examples import Corpus, Example
 
 ABOUT = "captions of pictures: one to three shapes, their colours, sizes, textures, and how they stand to each other"
 EXAMPLE = Example(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from regard.config import DataConfig, TokenizerConfig
 from regard.data.embedded.draw import counts
 from regard.data.embedded.world import OBJECTS, PEOPLE, PLACES, Event, World, pick
-from regard.data.records import Corpus, Example
+from regard.data.examples import Corpus, Example
 
 ABOUT = "question answering over short stories with pronouns: where is someone or something?"
 EXAMPLE = Example("Mary took the key. She went to the garden. Where is the key?", "garden")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from regard.config import DataConfig
 from regard.data.embedded.dates import Piece, written_dates
 from regard.data.embedded.stories import Span, stories
-from regard.data.records import Example
+from regard.data.examples import Example
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import near
+from regard.data.examples import Example
 from regard.data.fetch.draft import draft_of, must_be_new
 from regard.data.fetch.home_assistant import Fetched
 from regard.data.fetch.npm import Package, members, package
 from regard.data.fetch.wheels import Progress, cache_folder
 from regard.data.files import write_pairs
-from regard.data.records import Example
 from regard.errors import UserError
 
 ARTISTS = {"google": "Noto Emoji by Google, Apache-2.0", "twitter": "Twemoji by Twitter and others, CC-BY 4.0"}

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.config import near
+from regard.data.examples import Example
 from regard.data.fetch.draft import draft_of, must_be_new
 from regard.data.fetch.wheels import Progress, Wheel, cache_folder, open_wheel, wheels
 from regard.data.files import write_pairs
-from regard.data.records import Example
 from regard.data.splits import overlap
 from regard.errors import UserError
 

@@ -1,0 +1,1 @@
+"""Applications on the library: lessons and comparisons. The core imports nothing of them."""

@@ -1,0 +1,118 @@
+"""Xu 2015: a caption written with attention over the grid of a picture, against one vector for the whole of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import mean
+
+from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, differences, margin, mean_range
+from regard.apps.lessons.trials import trained
+from regard.config import Tree, merge
+from regard.data.embedded.scene import Scene, parse
+from regard.data.embedded.shapes import mentions
+from regard.evaluation.pointing import on
+from regard.plotting import COLOURS, Axis, Bar, bars
+
+ATTENTION, FIXED = "attention over the grid", "one vector"
+MODELS: dict[str, Tree] = {
+    ATTENTION: {"model": {"preset": "image-lstm"}},
+    FIXED: {"model": {"preset": "image-fixed"}},
+}
+
+
+@dataclass(frozen=True)
+class Captions:
+    """In percent: captions right; words right, each after the true ones; nouns that look at their object."""
+
+    exact: float
+    words: float
+    pointing: float | None
+    by_chance: float  # pointing, were the place of the highest weight drawn at random
+
+
+def captioned(settings: Tree) -> Captions:
+    """Train on drawn scenes; captions of unseen ones, greedy."""
+    with trained(settings) as model:
+        examples = model.run.examples("test")
+        report = model.evaluate(examples, model.search_with(beams=1)).as_dict()
+        cells = len(model.source_tokenizer.encode(examples[0].source))
+    chances = [chance(parse(example.source), example.target, cells) for example in examples]
+    pointing = report["pointing"]["value"] if report.get("pointing") else None
+    return Captions(report["exact"]["value"], report["forced"]["token_accuracy"], pointing, 100 * mean(chances))
+
+
+def chance(scene: Scene, caption: str, cells: int) -> float:
+    """The share of the grid that lies on an object, mean over those that the caption names."""
+    return mean(sum(on(thing, cell, cells) for cell in range(cells)) / cells for thing, _ in mentions(scene, caption))
+
+
+def run(setting: Setting) -> Finding:
+    steps = setting.pick(tiny=6, quick=700, full=5000)
+    task: Tree = {
+        "data": {
+            "corpus": "shapes",
+            "examples": setting.pick(tiny=60, quick=8000, full=30_000),
+            "dev_examples": setting.pick(tiny=10, quick=100, full=500),
+            "test_examples": setting.pick(tiny=10, quick=300, full=1000),
+        },
+        "model": {"width": setting.pick(tiny=16, quick=48, full=64)},
+        "training": {
+            "steps": steps,
+            "batch_tokens": setting.pick(tiny=512, quick=2048, full=4096),
+            "rate": 3e-3,
+            "schedule": "cosine",
+            "metric": "loss",
+            "evaluate_every": max(steps // 4, 1),
+        },
+    }
+    found = setting.compare("captioning", captioned, {name: merge(task, tree) for name, tree in MODELS.items()})
+    exact, words = (
+        {name: [getattr(one, what) for one in each] for name, each in found.items()} for what in ("exact", "words")
+    )
+    pointed = [one.pointing or 0.0 for one in found[ATTENTION]]
+    by_chance = [one.by_chance for one in found[ATTENTION]]
+    rows = [
+        (
+            name,
+            mean_range(exact[name]),
+            mean_range(words[name]),
+            _pointing([one.pointing for one in each]),
+        )
+        for name, each in found.items()
+    ]
+    return Finding(
+        experiment="A convolutional grid and an LSTM learn to describe drawn scenes of one to three shapes for "
+        f"{steps:,} steps, once with attention over the grid, once with the grid's mean as the LSTM's first state. "
+        "Unseen scenes; words right: each with the true ones before it; pointing: the highest "
+        "weight lies on the object when its noun is written.",
+        tables=(Table(("model", "captions right, %", "words right, %", "pointing, %"), tuple(rows)),),
+        figures=(_figure(words, pointed, by_chance),),
+        verdicts=(
+            margin("attention writes more words right", differences(words[ATTENTION], words[FIXED]), "points", 5),
+            margin("and looks where it speaks, above chance", differences(pointed, by_chance), "points", 30),
+        ),
+        numbers={name: [vars(one) for one in each] for name, each in found.items()},
+    )
+
+
+def _pointing(values: list[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return mean_range(known) if known else "does not look"
+
+
+def _figure(words: dict[str, list[float]], pointed: list[float], by_chance: list[float]) -> str:
+    measured = {f"words right, {name}": values for name, values in words.items()}
+    measured |= {"nouns that look at their object": pointed, "the same by chance": by_chance}
+    entries = [
+        Bar(name, mean(values), min(values), max(values), f"{mean(values):.1f}", COLOURS[place // 2])
+        for place, (name, values) in enumerate(measured.items())
+    ]
+    return bars("unseen scenes, a whisker over the seeds", entries, Axis("percent", low=0, high=100))
+
+
+LESSON = Lesson(
+    name="captioning",
+    claim="Attention over the grid of a picture beats one vector for the whole of it, and looks where it speaks.",
+    after="Xu et al. 2015",
+    run=run,
+)

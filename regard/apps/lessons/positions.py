@@ -1,0 +1,94 @@
+"""Vaswani 2017, 3.5: attention knows no order; positions tell it, learned or fixed, joined in one way or another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, differences, margin, mean_range
+from regard.apps.lessons.reversing import reversed_words, reversing
+from regard.apps.lessons.trials import trained
+from regard.config import Tree, merge
+from regard.plotting import COLOURS, Axis, Line, Panel, picture
+
+NONE, KINDS, WAYS = (
+    "none",
+    ("learned", "sinusoidal"),
+    {"added": "add", "multiplied": "multiply", "concatenated": "concatenate"},
+)
+TOLD = {f"{kind}, {way}": (kind, combine) for kind in KINDS for way, combine in WAYS.items()}
+MODELS: dict[str, Tree] = {
+    NONE: {"positions": "none"},
+    **{name: {"positions": kind, "position_combine": combine} for name, (kind, combine) in TOLD.items()},
+}
+
+
+def ordered(settings: Tree) -> dict[str, Any]:
+    """Train; unseen words exactly right in %, greedy, of all and by length; letters right when told those before."""
+    with trained(settings) as pipeline:
+        report = reversed_words(pipeline)
+        parameters = pipeline.run.facts["parameters"]
+    lengths = [((one["shortest"] + one["longest"]) / 2, one["exact"]) for one in report["by_length"]]
+    whole, tokens = report["exact"]["value"], report["forced"]["token_accuracy"]
+    return {"exact": whole, "tokens": tokens, "by length": lengths, "parameters": parameters}
+
+
+def run(setting: Setting) -> Finding:
+    longest = setting.pick(tiny=4, quick=8, full=20)
+    steps = setting.pick(tiny=10, quick=500, full=4000)
+    transformer: Tree = {"model": {"preset": "transformer", "depth": 2, "max_positions": 64}}
+    task = merge(reversing(setting, longest, steps), transformer)
+    width = task["model"]["width"]
+    trials = {name: merge(task, {"model": fields}) for name, fields in MODELS.items()}
+    answers = setting.compare("positions", ordered, trials)
+    exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
+    verdicts = [
+        margin(f"{name}: above no positions", differences(exact[name], exact[NONE]), "points", more_than=20)
+        for name in TOLD
+    ]
+    apart = differences(exact["sinusoidal, added"], exact["learned, added"])
+    verdicts.append(
+        margin("added, fixed and learned positions end within 10 points", [10 - abs(one) for one in apart], "points")
+    )
+    rows = [
+        (
+            name,
+            mean_range(exact[name]),
+            mean_range([one["tokens"] for one in found]),
+            f"{found[0]['parameters']:,}",
+        )
+        for name, found in answers.items()
+    ]
+    numbers = ("words, %", "letters, told those before, %", "parameters")
+    return Finding(
+        experiment=f"A Transformer of 2 layers, {width} wide, learns for {steps:,} steps to write words of 1 to "
+        f"{longest} letters back to front, with positions of each kind joined to the embeddings in each way; "
+        "exact match on unseen words.",
+        tables=(Table(("positions", *numbers), tuple(rows)),),
+        figures=(_figure(answers),),
+        verdicts=tuple(verdicts),
+        numbers={"words": answers},
+    )
+
+
+def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
+    """A panel a kind, without positions in both."""
+    panels = []
+    for kind in KINDS:
+        names = {way: f"{kind}, {way}" for way in WAYS} | {NONE: NONE}
+        lines = [
+            Line(way, one["by length"], colour)
+            for (way, name), colour in zip(names.items(), COLOURS, strict=False)
+            for one in answers[name]
+        ]
+        title = f"{kind} positions: words right, in %, a line a seed"
+        panels.append(Panel(title, lines, x=Axis("letters of the word", low=1), y=Axis(low=0, high=102)))
+    return picture("", panels)
+
+
+LESSON = Lesson(
+    name="positions",
+    claim="Without positions a Transformer cannot tell the order; learned or fixed, added, multiplied or concatenated, "
+    "each of them mends it, and fixed ones do it as well as learned ones.",
+    after="Vaswani et al. 2017, 3.5 and table 3 (E)",
+    run=run,
+)

@@ -1,0 +1,146 @@
+"""Ways to compare a query with a key (Bahdanau 2015, Luong 2015, Vaswani 2017, 3.2.1): what they learn and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import mean
+from typing import Any
+
+import torch
+
+from regard.apps.lessons import cost
+from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict, differences, margin, mean_range
+from regard.apps.lessons.reversing import reversed_words, reversing
+from regard.apps.lessons.trials import Progress, trained
+from regard.config import Tree, merge, settle
+from regard.models.build import build_model
+from regard.models.recurrent import RecurrentDecoder
+from regard.models.seq2seq import Seq2Seq
+from regard.nn.taps import watching
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.training.report import read_metrics
+
+ADDITIVE, FIXED = "additive", "fixed vector"
+SCORES = (ADDITIVE, "dot", "scaled-dot", "bilinear", "projected", "cosine")
+PRESETS = {**{score: f"lstm-{score}" for score in SCORES}, FIXED: "lstm-fixed"}
+WITHIN = 5.0  # points of exact match from the best that count as equally good
+ROWS, LENGTH, VOCABULARY = 32, 32, 32  # of the batch that is timed
+
+
+def learned(settings: Tree) -> dict[str, Any]:
+    """Train; unseen words exactly right in %, greedy, and the loss on dev by step."""
+    with trained(settings) as pipeline:
+        report = reversed_words(pipeline)
+        looks = [one for one in read_metrics(pipeline.run.path / "metrics.jsonl") if "dev" in one]
+        parameters = pipeline.run.facts["parameters"]
+    curve = [(one["step"], one["dev"]["loss"]) for one in looks]
+    return {"exact": report["exact"]["value"], "curve": curve, "parameters": parameters}
+
+
+def costs(name: str, width: int) -> tuple[int, dict[str, Callable[[], None]]]:
+    """Parameters of a score, and the work to be timed, forward and backward: the whole model as it trains; the same
+    with the decoder's loop in the open for all alike; and attention alone, all queries at once, as a Transformer asks.
+    """
+    config = settle({"model": {"preset": PRESETS[name], "width": width, "dropout": 0.0}}).model
+    model = build_model(config, VOCABULARY, VOCABULARY, True, seed=1)
+    assert isinstance(model, Seq2Seq) and isinstance(model.decoder, RecurrentDecoder)
+    generator = torch.Generator().manual_seed(1)
+    source = torch.randint(4, VOCABULARY, (ROWS, LENGTH), generator=generator)
+    queries, states = (torch.randn(ROWS, LENGTH, width, generator=generator).requires_grad_() for _ in range(2))
+    real = torch.ones_like(source, dtype=torch.bool)
+    attention = model.decoder.attention
+
+    def step() -> None:
+        model(source, real, source).logsumexp(-1).sum().backward()
+
+    def step_in_the_open() -> None:
+        with watching(model, record=False):
+            step()
+
+    def look() -> None:
+        assert attention is not None
+        keys, values = attention.prepare(states)
+        attention(queries, keys, values, None).sum().backward()
+
+    if attention is None:
+        return 0, {"step": step, "open": step_in_the_open}
+    return sum(one.numel() for one in attention.parameters()), {"step": step, "open": step_in_the_open, "look": look}
+
+
+def run(setting: Setting) -> Finding:
+    longest = setting.pick(tiny=4, quick=10, full=20)
+    steps = setting.pick(tiny=10, quick=600, full=5000)
+    task = reversing(setting, longest, steps)
+    width = task["model"]["width"]
+    trials = {name: merge(task, {"model": {"preset": preset}}) for name, preset in PRESETS.items()}
+    answers = setting.compare("scores", learned, trials)
+    counts, seconds = _measured(width, setting.pick(tiny=2, quick=25, full=100), setting.trials.progress)
+    exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
+    rows = [
+        (
+            name,
+            mean_range(exact[name]),
+            f"{counts[name]:,}" if name != FIXED else "",
+            f"{1000 * seconds[name, 'look']:.1f}" if name != FIXED else "",
+            *(f"{ROWS * LENGTH / seconds[name, part]:,.0f}" for part in ("open", "step")),
+        )
+        for name in PRESETS
+    ]
+    titles = ("score", "words, %", "its parameters", "milliseconds", "tokens/s in the open", "tokens/s")
+    return Finding(
+        experiment=f"LSTM encoder-decoders, {width} wide, that differ in the score of their attention only, learn for "
+        f"{steps:,} steps to write words of 1 to {longest} letters back to front; exact match on unseen words, beside "
+        f"a decoder with one fixed vector. Time: one thread's processor time for {ROWS} words of {LENGTH} letters, "
+        "forward and backward: of attention alone with all queries at once (milliseconds), and of the whole model "
+        "(tokens/s, without the optimizer's step) with the decoder's loop in the open, and as it trains: additive has "
+        "a faster way of its own there. Medians of rounds that take turns.",
+        tables=(Table(titles, tuple(rows)),),
+        figures=(_figure(answers),),
+        verdicts=tuple(_verdicts(exact, seconds)),
+        numbers={"learned": answers, "seconds": {" ".join(key): value for key, value in seconds.items()}},
+    )
+
+
+def _measured(width: int, rounds: int, progress: Progress) -> tuple[dict[str, int], dict[tuple[str, str], float]]:
+    """Parameters of each score; seconds by score and part, in this process with nothing of ours beside it."""
+    counted = {name: costs(name, width) for name in PRESETS}
+    work = {(name, part): one for name, (_, parts) in counted.items() for part, one in parts.items()}
+    taken = cost.seconds(work, rounds, "scores, time", progress)
+    return {name: count for name, (count, _) in counted.items()}, taken
+
+
+def _verdicts(exact: dict[str, list[float]], seconds: dict[tuple[str, str], float]) -> Iterator[Verdict]:
+    each = list(zip(*(exact[score] for score in SCORES), strict=True))  # by seed
+    yield margin(
+        f"the worst score ends within {WITHIN:g} points of the best; left of them",
+        [WITHIN - (max(one) - min(one)) for one in each],
+        "points",
+    )
+    yield margin(
+        "the worst score is above the fixed vector",
+        differences([min(one) for one in each], exact[FIXED]),
+        "points",
+        more_than=10,
+    )
+    ratio = seconds[ADDITIVE, "look"] / seconds["scaled-dot", "look"]
+    yield margin("all queries at once, the additive score takes longer than the scaled dot", [ratio], "times", 2)
+
+
+def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
+    """Loss by step, the mean over seeds."""
+    lines = []
+    for colour, (name, found) in zip(COLOURS, answers.items(), strict=False):
+        curves: list[Points] = [one["curve"] for one in found]
+        points = [(looks[0][0], mean(loss for _, loss in looks)) for looks in zip(*curves, strict=False)]
+        lines.append(Line(name, points, colour, dashed=name == FIXED))
+    panel = Panel("loss on unseen words by step, mean over seeds", lines, x=Axis("steps", low=0), y=Axis(log=True))
+    return picture("", [panel])
+
+
+LESSON = Lesson(
+    name="scores",
+    claim="Whichever way queries and keys are compared, attention learns about as well; the dot product is cheaper "
+    "than the additive score.",
+    after="Bahdanau, Cho & Bengio 2015; Luong, Pham & Manning 2015; Vaswani et al. 2017, 3.2.1",
+    run=run,
+)

@@ -1,0 +1,40 @@
+"""What a run says before its first step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from regard.data.image_store import Pictures
+from regard.experiment.setup import Material
+from regard.training.state import State
+
+
+def opening(material: Material, state: State, facts: dict[str, Any]) -> list[str]:
+    """What is about to be trained on what, and what was left out."""
+    corpus, config = material.corpus, material.config
+    counts = ", ".join(f"{len(examples):,} {split}" for split, examples in corpus.splits().items())
+    lines = [f"{corpus.name}: {counts} pairs", *(f"note: {note}" for note in corpus.notes)]
+    if material.skipped:
+        reasons = "; ".join(f"{count:,} {why}" for why, count in material.skipped.items())
+        lines.append(f"left out: {reasons}")
+    lines.append(
+        f"{config.model.preset or 'model'}: {material.parameters:,} parameters; {config.tokenizer.kind} tokenizer, "
+        f"{_sizes(material)} entries; CPU threads: {torch.get_num_threads()}"
+    )
+    if material.lent:
+        lines.append(f"begins with {config.training.begin}, which lends {material.lent:,} of the parameters")
+    if state.progress.step:
+        lines.append(f"going on after step {state.progress.step:,}")
+        if (facts["threads"], facts["torch"]) != (torch.get_num_threads(), torch.__version__):
+            began = f"{facts['threads']} threads and torch {facts['torch']}"
+            lines.append(f"note: the run began with {began}, so its weights may differ in the last bits")
+    return lines
+
+
+def _sizes(material: Material) -> str:
+    source, target = material.source, material.target
+    if isinstance(source, Pictures):
+        return f"{target.size:,}"
+    return f"{source.size:,}" if source is target else f"{source.size:,} and {target.size:,}"

@@ -1,0 +1,72 @@
+"""Sequence-level distillation (Kim & Rush 2016): a student learns from its teacher's outputs beside the references.
+
+What the teacher writes is plainer and more consistent, so a smaller or shallower student learns it better. Of all that
+its beams found for a source the student is given what is nearest to the reference (section 3.3: interpolation), and
+the reference, too: two ways to say the same are harder to learn by heart than one (LOG.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from regard.config import DataConfig, RunConfig
+from regard.data.corpus import Example, load_corpus
+from regard.data.files import write_pairs
+from regard.errors import UserError
+from regard.evaluation.metrics import nearest
+from regard.experiment.init_from import follow, is_of_a_kind
+from regard.experiment.resume import FILES
+from regard.pipeline import load
+from regard.pipeline.pipeline import Pipeline, Progress
+from regard.pipeline.result import Result
+
+CHUNK = 1024
+
+
+def taught(
+    config: RunConfig, teachers: Sequence[Path], folder: Path, progress: Progress | None = None
+) -> tuple[RunConfig, int]:
+    """The settings of a student: the same, on the corpus that `distil` writes into `folder`. A single teacher of the
+    student's kind and width lends it its layers. And how many sources have their reference alone."""
+    training = follow(config).training  # what cannot begin is told before the teacher translates
+    if len(teachers) == 1 and training.begin is None and is_of_a_kind(config, teachers[0]):
+        training = training.model_copy(update={"begin": str(teachers[0])})
+    left_out = distil(load(teachers[0], engine="auto", ensemble=teachers[1:]), config.data, folder, progress)
+    data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
+    return config.model_copy(update={"data": data, "training": training}), left_out
+
+
+def distil(teacher: Pipeline, data: DataConfig, folder: Path, progress: Progress | None = None) -> int:
+    """A corpus folder whose training pairs are the references and the teacher's outputs; dev and test are as they were.
+
+    Returns how many training sources have their reference alone, for all of the teacher's outputs are empty or
+    unfinished.
+    """
+    if teacher.run.task != "translation":
+        raise UserError(f"{teacher.run.path} does {teacher.run.task}; only a translator can teach by its outputs")
+    corpus = load_corpus(data)
+    search = teacher.search_with(n_best=1 if teacher.search.sample else teacher.search.beams)
+    taught: list[Example] = []
+    for first in range(0, len(corpus.train), CHUNK):
+        examples = corpus.train[first : first + CHUNK]
+        results = teacher.translate_all([example.source for example in examples], search, progress)
+        for example, result in zip(examples, results, strict=True):
+            whole = _whole(result)
+            if whole:
+                taught.append(Example(example.source, whole[nearest(whole, example.target)]))
+    if not taught:
+        raise UserError(f"{teacher.run.path}: not one of {len(corpus.train)} outputs ended; train the teacher longer")
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, examples in (
+        ("dev", corpus.dev),
+        ("test", corpus.test),
+        ("train", [*taught, *corpus.train]),
+    ):  # train last: then it is whole
+        write_pairs(folder / f"{split}.jsonl", examples)
+    return len(corpus.train) - len(taught)
+
+
+def _whole(result: Result) -> list[str]:
+    """All outputs that came to their end, the most probable first."""
+    return [one.text for one in result.alternatives or (result,) if one.text.strip() and one.finished]

@@ -1,0 +1,172 @@
+"""From settings to all that training needs: corpus, tokenizers, model and encoded pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from regard.checkpoint import read_tokenizers
+from regard.config import RunConfig
+from regard.config.check import check
+from regard.config.settings import PICTURE_ENCODERS
+from regard.data.batches import Pairs, Ragged, encode_pairs
+from regard.data.bpe_dropout import Unmerging
+from regard.data.company import keep_company
+from regard.data.corpus import Corpus, Example, Task, load_corpus
+from regard.data.image_store import Pictures
+from regard.data.lexicon import Lexicon, learn_lexicon
+from regard.data.tokenizer import Labels, Tokenizer
+from regard.errors import UserError
+from regard.experiment.defaults import complete
+from regard.experiment.init_from import follow, lend
+from regard.models.build import build_model
+from regard.models.seq2seq import Model
+from regard.models.tables import acquaint, token_tables
+
+LARGE = 1000  # entries of a vocabulary, from which on a short list of them pays
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that a run needs before its first step."""
+
+    config: RunConfig
+    corpus: Corpus
+    task: Task
+    source: Tokenizer | Pictures
+    target: Tokenizer | Labels
+    model: Model
+    train: Pairs
+    dev: Pairs
+    skipped: dict[str, int]  # why, and how many
+    lent: int = 0  # parameters that it begins with
+
+    @property
+    def parameters(self) -> int:
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def lexicon(self) -> Lexicon | None:
+        """Of a translation with a large vocabulary; None of others, where a short list would gain nothing."""
+        source, target = self.train.source, self.train.target
+        if self.task != "translation" or not isinstance(source, Ragged) or self.target.size < LARGE:
+            if self.config.search.short_list:
+                raise UserError(
+                    f"search.short_list is for translations with a vocabulary of {LARGE:,} entries or more, and this "
+                    f"is {self.task} with {self.target.size:,}; leave it out"
+                )
+            return None
+        return learn_lexicon(source, target, self.source.size, self.target.size)
+
+
+def begin(config: RunConfig) -> Material:
+    """A new run's: open settings are chosen, tokenizers trained, the weights fresh; or the latter two another run's.
+    Nothing is written."""
+    corpus = load_corpus(config.data)
+    config = complete(follow(config), corpus)
+    check(config)
+    _check_fit(config, corpus)
+    earlier = config.training.begin
+    if earlier is not None:
+        return gather(config, corpus, read_tokenizers(Path(earlier), config, corpus.images))
+    return gather(config, corpus, _train_tokenizers(config, corpus))
+
+
+def gather(
+    config: RunConfig,
+    corpus: Corpus,
+    tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels],
+    begun: bool = False,
+) -> Material:
+    """The same from complete settings and trained tokenizers. `begun`: other weights will take the place of these."""
+    source, target = tokenizers
+    model = build_model(config.model, source.size, target.size, source is target, config.training.seed)
+    skipped = Counter(one.why for one in corpus.skipped)
+    encoded = []
+    for split, examples in (("training", corpus.train), ("development", corpus.dev)):
+        pairs, left_out = encode_pairs(examples, source, target, _longest(config, model, examples))
+        skipped.update(one.why for one in left_out)
+        if len(pairs) == 0:
+            why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
+            raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
+        encoded.append(pairs)
+    train, dev = encoded
+    if config.training.unmerging > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
+        longest = _longest(config, model, corpus.train) + 1  # with its mark
+        train = replace(train, unmerging=(Unmerging.of(source, longest), Unmerging.of(target, longest)))
+    if (config.training.processes or 1) > len(train):
+        raise UserError(
+            f"training.processes = {config.training.processes}, but there are {len(train)} training pairs; "
+            "set as many or fewer"
+        )
+    material = Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
+    if config.training.tables == "company" and not begun:
+        _acquaint(material)
+    if config.training.begin is not None and not begun:
+        return replace(material, lent=lend(Path(config.training.begin), model))
+    return material
+
+
+def _acquaint(material: Material) -> None:
+    source, target = material.train.source, material.train.target
+    assert isinstance(source, Ragged), "pictures keep no company"
+    sizes, shared = (material.source.size, material.target.size), material.source is material.target
+    width = max(table.shape[1] for _, table in token_tables(material.model))
+    acquaint(material.model, keep_company(source, target, sizes, shared, width, material.config.training.seed))
+
+
+def task_of(config: RunConfig, corpus: Corpus) -> Task:
+    if config.model.decoder == "none":
+        return "classification"
+    if corpus.images is not None:
+        return "captioning"
+    return "translation" if any(example.source for example in corpus.train) else "continuation"
+
+
+def _check_fit(config: RunConfig, corpus: Corpus) -> None:
+    """What only the corpus can tell: whether this model and this metric make sense for it."""
+    metric, task = config.training.metric, task_of(config, corpus)
+    if (corpus.images is not None) != (config.model.encoder in PICTURE_ENCODERS):
+        kind, remedy = ("text", "'lstm-additive'") if corpus.images is None else ("pictures", "'image-lstm'")
+        raise UserError(
+            f"model.encoder = {config.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
+            f"take another encoder, such as that of model.preset = {remedy}"
+        )
+    if config.training.unmerging > 0 and (config.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
+        raise UserError(
+            f"training.unmerging = {config.training.unmerging} takes pieces of bpe apart, and this is {task} with "
+            f"tokenizer.kind = {config.tokenizer.kind!r}; leave it out"
+        )
+    if task == "continuation" and config.model.encoder != "none":
+        raise UserError(
+            f"model.encoder = {config.model.encoder!r}, but every source of the corpus is empty; "
+            "take a language model such as model.preset = 'transformer-language'"
+        )
+    if task == "continuation" and metric in ("exact", "bleu", "chrf"):
+        raise UserError(f"training.metric = {metric!r} compares outputs, but every source is empty; take 'loss'")
+    if task == "classification" and metric in ("exact", "bleu", "chrf"):
+        raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
+
+
+def _train_tokenizers(config: RunConfig, corpus: Corpus) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
+    kind, size = config.tokenizer.kind, config.tokenizer.size
+    assert kind is not None, "complete the configuration first"
+    sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
+    if config.tokenizer.shared:
+        assert corpus.images is None
+        both = Tokenizer.train([*sources, *targets], kind, size)
+        return both, both
+    if corpus.images is not None:
+        source = Pictures.train(sources, config.model.image_size, corpus.images)
+    else:
+        source = Tokenizer.train(sources, kind, size)
+    return source, Labels.train(targets) if config.model.decoder == "none" else Tokenizer.train(targets, kind, size)
+
+
+def _longest(config: RunConfig, model: Model, examples: list[Example]) -> int:
+    """Tokens that a side may have, without its mark: as set, or fewer where the model's positions end before."""
+    limits = [limit - 1 for limit in (model.max_source, model.max_target) if limit is not None]
+    if model.max_total is not None:  # source and target stand behind one another, each with a mark
+        paired = any(example.source for example in examples)  # otherwise the target has the whole row
+        limits.append(model.max_total // 2 - 1 if paired else model.max_total - 2)
+    return min([config.data.max_tokens, *limits])

@@ -1,0 +1,68 @@
+"""One token a step for every row: the most probable one, or whatever `choose` says (sampling)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from regard.data.tokenizer import EOS
+from regard.inference.hypothesis import Hypothesis, hypothesis, next_log_probs
+from regard.models.seq2seq import Memory, Model
+from regard.threads import still_wanted
+
+Choose = Callable[[Tensor, Tensor, int], Tensor]
+"""Log-probabilities (R, V) of the rows (R,) at a step, counted from 0 → the chosen tokens (R,)."""
+
+
+def greedy_search(
+    model: Model, memory: Memory, first: Tensor, limits: Tensor, length_penalty: float
+) -> list[list[Hypothesis]]:
+    """The most probable token at every step.
+
+    first (B, P): BOS and what is forced after it. limits (B,): most tokens to generate, EOS included.
+    """
+
+    def most_probable(log_probs: Tensor, rows: Tensor, step: int) -> Tensor:
+        if log_probs.device.type != "cpu":
+            return log_probs.argmax(-1)
+        return torch.from_numpy(log_probs.numpy().argmax(-1))  # a tenth of torch's time (LOG.md)
+
+    return [[single] for single in grow(model, memory, first, limits, length_penalty, most_probable)]
+
+
+def grow(
+    model: Model, memory: Memory, first: Tensor, limits: Tensor, length_penalty: float, choose: Choose
+) -> list[Hypothesis]:
+    """Every row grows by one token a step, and leaves the batch when it reaches EOS or its limit."""
+    rows = torch.arange(first.shape[0], device=first.device)  # which row of the input each row of the batch still is
+    written: list[tuple[Tensor, Tensor, Tensor]] = []  # of each step: rows, their tokens and log-probabilities
+    soonest = int(limits.min())
+
+    logits, state = model.step(first, memory, model.start(memory))
+    memory = memory.begun()
+    while True:
+        still_wanted()
+        scores = next_log_probs(logits)  # (R, V)
+        chosen = choose(scores, rows, len(written))  # (R,)
+        written.append((rows, chosen, scores.gather(1, chosen.unsqueeze(1)).squeeze(1)))
+        ended = chosen == EOS
+        if len(written) >= soonest:
+            ended |= limits[rows] <= len(written)
+        if bool(ended.all()):
+            return _collected(written, first.shape[0], length_penalty)
+        if bool(ended.any()):
+            staying = (~ended).nonzero().squeeze(1)
+            rows, chosen = rows[staying], chosen[staying]
+            memory, state = memory.select(staying), state.select(staying)
+        logits, state = model.step(chosen.unsqueeze(1), memory, state)
+
+
+def _collected(written: list[tuple[Tensor, Tensor, Tensor]], size: int, length_penalty: float) -> list[Hypothesis]:
+    """What the steps wrote, row by row."""
+    rows, tokens, log_probs = (torch.cat(pieces) for pieces in zip(*written, strict=True))
+    order = rows.argsort(stable=True)  # a row's tokens stay in the order of the steps
+    lengths = rows.bincount(minlength=size).tolist()
+    each = zip(tokens[order].split(lengths), log_probs[order].split(lengths), strict=True)
+    return [hypothesis(ids.tolist(), logs.tolist(), length_penalty) for ids, logs in each]

@@ -1,0 +1,66 @@
+"""A small contest: everyone is trained once, a second call trains nobody, and the report says what happened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.apps.compare.measure import Measured, Quality
+from regard.apps.compare.report import markdown, rank
+from regard.cli import main
+
+SETTINGS = (
+    "--steps=3", "--data.examples=80", "--data.dev-examples=10", "--data.test-examples=10", "--model.width=8",
+    "--training.threads=1", "--training.processes=1", "--training.evaluate-every=2",
+)  # fmt: skip
+
+
+def test_a_contest_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", "reverse", "--presets", "gru-fixed,lstm-dot", "--out", str(tmp_path / "c"), *SETTINGS]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "| gru-fixed |" in out and "| lstm-dot |" in out and "exact match" in out
+    weights = {path: path.stat().st_mtime_ns for path in (tmp_path / "c").rglob("model.safetensors")}
+    assert len(weights) == 2
+    report = json.loads((tmp_path / "c" / "report.json").read_text())
+    assert {one["preset"] for one in report} == {"gru-fixed", "lstm-dot"}
+    assert all(one["peak_bytes"] > 2**26 and one["training_tokens_per_second"] > 0 for one in report)
+    assert all(len(one["curve"]) == 2 and len(one["outputs"]) == 8 for one in report)
+    page = (tmp_path / "c" / "report.html").read_text()
+    assert page.count("<polyline") == 2 and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert main(command) == 0  # goes on where it was: nothing is left to train
+    assert {path: path.stat().st_mtime_ns for path in weights} == weights
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--presets", "lstm-dott"), "did you mean 'lstm-dot'"),
+        (("--presets", "lstm-dot,lstm-dot"), "twice"),
+        (("--presets", "lstm-dot", "--seeds", "0"), "one seed at least"),
+        (("--presets", "lstm-dot", "--model.encoder-width", "6", "--model.decoder-width", "8"), "encoder_width = 6"),
+    ],
+)
+def test_refused_before_anything_is_trained(
+    arguments: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "reverse", *arguments, "--out", str(tmp_path / "c")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "c").exists()
+
+
+def entry(preset: str, seed: int, quality: Quality) -> Measured:
+    report = {"by_length": [{"shortest": 1, "longest": 3, "exact": quality.value}]}
+    return Measured(preset, seed, quality, 10, 5.0, 60.0, 7.0, 2**20, report, [(1, 2.0)], [("a", "b", "b")])
+
+
+def test_ranking_knows_which_way_is_up() -> None:
+    exact = [entry("a", 1, Quality("exact match", 50, True)), entry("b", 1, Quality("exact match", 90, True))]
+    assert [one.preset for one in rank(exact)] == ["b", "a"]
+    bits = [entry("a", 1, Quality("bits per character", 2.0, False)), entry("b", 1, Quality("bits", 3.0, False))]
+    assert [one.preset for one in rank(bits)] == ["a", "b"]
+    seeds = [entry("a", seed, Quality("exact match", value, True)) for seed, value in ((1, 80.0), (2, 90.0))]
+    text = markdown("title", rank(seeds))
+    assert "| a | 85.00 (80.00 to 90.00) | 10 | 5 | 7 | 1 | 1.0 |" in text and "| a | 85.0 |" in text

@@ -1,0 +1,85 @@
+"""Every lesson runs in a tiny setting; verdicts, reports and the pool of trainings do what they say."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from regard.apps.lessons import LESSONS, Finding, Held, Lesson, Table, Trials, Verdict, teach
+from regard.apps.lessons.contract import bound, margin, mean_range
+from regard.apps.lessons.report import html, text
+from regard.cli import main
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_every_lesson_runs_in_a_tiny_setting(lesson: Lesson) -> None:
+    (held,) = teach([lesson], "tiny", workers=1)
+    finding = held.finding
+    assert finding.experiment and finding.tables and finding.figures and finding.verdicts
+    for figure in finding.figures:
+        ElementTree.fromstring(figure)
+    for table in finding.tables:
+        assert table.rows and all(len(row) == len(table.titles) for row in table.rows)
+    assert lesson.name in text(held) and lesson.name in html([held])
+    assert json.loads(json.dumps(held.as_dict()))["verdicts"]
+
+
+def test_names_are_unlike_and_claims_are_sentences() -> None:
+    assert len({lesson.name for lesson in LESSONS}) == len(LESSONS)
+    assert all(lesson.claim.endswith(".") and lesson.after for lesson in LESSONS)
+
+
+def test_a_margin_holds_where_every_seed_does() -> None:
+    assert margin("a", [1.0, 2.0], "points").holds
+    assert not margin("a", [3.0, -0.1], "points").holds
+    assert not margin("a", [3.0, 4.0], "points", more_than=3).holds
+    assert margin("a", [3.0, 4.0], "points").margin == "3.5 points (3 to 4 over 2 seeds)"
+    assert bound("a", 1e-7, 1e-6).holds and not bound("a", 1e-5, 1e-6).holds
+    assert mean_range([1.0, 2.0]) == "1.5 (1.0 to 2.0)" and mean_range([1.0]) == "1.0"
+
+
+def held(holds: bool) -> Held:
+    lesson = Lesson("name", "A claim <of> ours.", "someone", lambda setting: finding)
+    finding = Finding("done", (Table(("a", "b"), (("x & y", "1"),)),), ("<svg/>",), (Verdict("part", holds, "by 2"),))
+    return Held(lesson, finding, "quick", 3, 2.0)
+
+
+def test_a_report_says_what_holds() -> None:
+    assert "verdict: holds" in text(held(True)) and "does not hold here" in text(held(False))
+    page = html([held(True), held(False)])
+    assert "A claim &lt;of&gt; ours." in page and "x &amp; y" in page and page.count("<svg/>") == 2
+
+
+def double(number: int) -> int:
+    import torch
+
+    assert torch.get_num_threads() == 1
+    return 2 * number
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_trials_answer_in_order_and_tell_their_progress(workers: int) -> None:
+    told = []
+    with Trials(workers, lambda *told_now: told.append(told_now)) as trials:
+        assert trials.run("doubling", double, [3, 1, 2]) == [6, 2, 4]
+    assert told == [("doubling", done, 3) for done in range(4)]
+
+
+def test_the_command(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["lesson"]) == 0
+    assert "bottleneck" in capsys.readouterr().out
+    assert main(["lesson", "parameters", "--size", "tiny", "--workers", "1"]) == 0
+    assert "300" in capsys.readouterr().out
+    assert "<svg" in (tmp_path / "runs" / "lessons" / "parameters.html").read_text(encoding="utf-8")
+    assert main(["lesson", "parameters", "--size", "tiny", "--workers", "1", "--json", "--out", "a.html"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["lesson"] == "parameters"
+
+
+@pytest.mark.parametrize("words", [["bottelneck"], ["parameters", "--seeds", "0"], ["parameters", "--out", "a.svg"]])
+def test_bad_input_gets_one_line(words, capsys) -> None:
+    assert main(["lesson", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and error.startswith("regard: ")

@@ -1,0 +1,34 @@
+"""What the softmax passes on is what autograd sends through it; large inputs saturate it where no norm is before."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.apps.lessons.norm import Stack, measure, passed
+
+
+def test_passed_is_the_gradient_behind_a_softmax() -> None:
+    scores = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    gradient = torch.randn(3, 5, dtype=torch.float64)
+    weights = scores.softmax(-1)
+    weights.backward(gradient)
+    assert scores.grad is not None
+    arriving = (gradient - gradient.mean(-1, keepdim=True)).norm(dim=-1)
+    torch.testing.assert_close(passed(weights.detach(), gradient), scores.grad.norm(dim=-1) / arriving)
+
+
+def test_passed_by_uniform_and_by_peaked_weights() -> None:
+    gradient = torch.randn(2, 4)
+    torch.testing.assert_close(passed(torch.full((2, 4), 0.25), gradient), torch.full((2,), 0.25))
+    assert passed(torch.eye(4)[:2], gradient).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("norm", ["pre", "post", "none"])
+def test_one_layer_looks_widely_and_only_its_norm_hides_the_scale(norm) -> None:
+    small, large = (measure(Stack(norm, 1, scale, seed=3)) for scale in (1.0, 64.0))
+    assert small.top < 0.5
+    if norm == "pre":
+        assert large.top == pytest.approx(small.top, abs=1e-3)
+    else:
+        assert large.top > 0.95 and large.passed < small.passed / 100
