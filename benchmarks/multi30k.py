@@ -41,7 +41,6 @@ TRAINING = {
     "metric": "bleu",
     "patience": 99,
     "average": 5,
-    "tables": "random",
     "threads": 1,
     "processes": 2,
 }
@@ -60,7 +59,6 @@ SHORT = {
     "rate": 6e-3,
     "muon_size": 0.1,
     "weight_decay": 0.08,
-    "tables": "company",
     "steps": 7000,
     "warmup_steps": 300,
     "evaluate_every": 700,
@@ -97,7 +95,7 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
             "teacher": "transformer-short",
             "tokenizer": {},
             "model": {"preset": "transformer-deep-shallow", "encoder_depth": 4, "dropout": 0.2},
-            "training": {**SHORT, "tables": "random", "steps": 5000, "warmup_steps": 100, "evaluate_every": 500},
+            "training": {**SHORT, "steps": 5000, "warmup_steps": 100, "evaluate_every": 500},
         },
     ),
     "lstm-additive": (
@@ -118,7 +116,6 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
                 "processes": 2,  # 0.50 s a step on two slow cores; one process of two threads takes 0.57 (LOG.md)
                 "threads": 1,
                 "weight_decay": 0.25,
-                "tables": "company",
                 "steps": 2300,
                 "warmup_steps": 230,
                 "evaluate_every": 230,

@@ -14,11 +14,6 @@ def check(config: RunConfig) -> None:
         raise UserError("tokenizer.shared = true, but a picture has no tokens to share; leave it out")
     if config.model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model reads and writes one vocabulary; leave it out")
-    if config.training.tables == "company" and not config.model.translates:
-        raise UserError(
-            f"training.tables = 'company' is of tokens that an encoder reads and a decoder writes, and this model has "
-            f"model.encoder = {config.model.encoder!r} and model.decoder = {config.model.decoder!r}; leave it out"
-        )
     search = config.search
     if search.sample and search.short_list:
         raise UserError("search.sample and search.short_list are both given; a draw looks at all tokens: leave one out")

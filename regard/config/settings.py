@@ -156,11 +156,6 @@ class ModelConfig(Section):
         return self.decoder == "rnn" and self.encoder != "none" and self.context == "attention"
 
     @property
-    def translates(self) -> bool:
-        """An encoder reads text and a decoder writes it."""
-        return self.encoder not in ("none", *PICTURE_ENCODERS) and self.decoder != "none"
-
-    @property
     def transforms(self) -> bool:
         """It is a Transformer from end to end."""
         return self.encoder == self.decoder == "transformer"
@@ -195,8 +190,6 @@ class TrainingConfig(Section):
     """gradients are scaled down to this norm"""
     begin: Annotated[str, Field(min_length=1)] | None = None
     """a run to begin with: its tokenizers, its architecture unless another is named, and all weights that fit"""
-    tables: Literal["random", "company"] | None = None
-    """where vectors of tokens begin: at random, or near tokens of the same pairs (for a Transformer and sentences)"""
     weight_decay: Annotated[float, Field(ge=0)] | None = None
     """matrices, tables and kernels shrink by rate times this at each step (for sentences, by the steps of a pass)"""
     evaluate_every: Positive | None = None

@@ -158,8 +158,6 @@ def _training(
     rate = given.rate or _rate(model, optimizer, batch_tokens)
     long = min(known * pace.step, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     shared = long and pace.step >= HEAVY_SECONDS and given.threads is None  # whoever counts threads counts cores
-    # letters stand in every pair, and whoever begins with a run has its tables
-    acquainted = text and model.transforms and tokenizer.kind != "character" and given.begin is None
     choices = {
         "steps": steps,
         "batch_tokens": batch_tokens,
@@ -169,7 +167,6 @@ def _training(
         "schedule": "cosine" if text and planned < math.inf and given.minutes is None else "inverse-sqrt",
         "warmup_steps": min(max(known // 10, 1), 1000),
         "label_smoothing": 0.1 if text else 0.0,
-        "tables": "company" if acquainted else "random",  # a head start of a few passes (LOG.md)
         "weight_decay": _decay(rate, batches) if text else 0.0,
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,

@@ -12,7 +12,6 @@ from regard.config.check import check
 from regard.config.settings import PICTURE_ENCODERS
 from regard.data.batches import Pairs, Ragged, encode_pairs
 from regard.data.bpe_dropout import Unmerging
-from regard.data.company import keep_company
 from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.image_store import Pictures
 from regard.data.lexicon import Lexicon, learn_lexicon
@@ -22,7 +21,6 @@ from regard.experiment.defaults import complete
 from regard.experiment.init_from import follow, lend
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.models.tables import acquaint, token_tables
 
 LARGE = 1000  # entries of a vocabulary, from which on a short list of them pays
 
@@ -100,19 +98,9 @@ def gather(
             "set as many or fewer"
         )
     material = Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
-    if config.training.tables == "company" and not begun:
-        _acquaint(material)
     if config.training.begin is not None and not begun:
         return replace(material, lent=lend(Path(config.training.begin), model))
     return material
-
-
-def _acquaint(material: Material) -> None:
-    source, target = material.train.source, material.train.target
-    assert isinstance(source, Ragged), "pictures keep no company"
-    sizes, shared = (material.source.size, material.target.size), material.source is material.target
-    width = max(table.shape[1] for _, table in token_tables(material.model))
-    acquaint(material.model, keep_company(source, target, sizes, shared, width, material.config.training.seed))
 
 
 def task_of(config: RunConfig, corpus: Corpus) -> Task:

@@ -18,10 +18,6 @@ CASES: list[tuple[dict, str]] = [
         {"model": LANGUAGE, "tokenizer": {"shared": False}},
         "tokenizer.shared = false, but a language model reads and writes one vocabulary",
     ),
-    (
-        {"model": LANGUAGE, "training": {"tables": "company"}},
-        "training.tables = 'company' is of tokens that an encoder reads and a decoder writes",
-    ),
     ({"search": {"sample": True, "short_list": True}}, "search.sample and search.short_list are both given"),
     ({"search": {"n_best": 7}}, "search.n_best = 7 exceeds search.beams = 5; raise search.beams"),
     ({"data": {"source": "a"}}, "data.source is given without data.target; give both"),

@@ -181,21 +181,6 @@ def test_sentences_fade_in_as_many_passes_however_many_there_are() -> None:
         assert set_by_hand.weight_decay == chosen(strings, model=model).training.weight_decay == 0.0
 
 
-def test_tables_of_sentences_begin_by_their_company() -> None:
-    text, strings = corpus(3000, 12), corpus(3000, 2)
-    for each, sections, expected in (
-        (text, {"model": {"preset": "transformer"}}, "company"),
-        (text, {"model": {"preset": "transformer"}, "training": {"begin": "runs/earlier"}}, "random"),
-        (text, {"model": {"preset": "lstm-additive"}}, "random"),  # not measured
-        (text, {"model": {"preset": "transformer"}, "training": {"tables": "random"}}, "random"),
-        (text, {"model": {"preset": "transformer"}, "tokenizer": {"kind": "character"}}, "random"),
-        (strings, {"model": {"preset": "transformer"}}, "random"),
-        (text, {"model": {"preset": "transformer-language"}}, "random"),
-        (text, {"model": {"preset": "lstm-classifier"}}, "random"),
-    ):
-        assert chosen(each, **sections).training.tables == expected, sections
-
-
 def test_one_vocabulary_where_both_sides_share_an_alphabet() -> None:
     assert chosen(corpus(500, 8)).tokenizer.shared is True
     assert chosen(corpus(500, 8, ["夜", "家", "木"])).tokenizer.shared is False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
 import shutil
 import signal
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from regard.data.batches import encode_pairs, make_batch
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
 from regard.experiment import RunResult, complete, run_experiment
-from regard.experiment.setup import Material, begin
+from regard.experiment.setup import Material
 from regard.experiment.validation import development_look
 from regard.training.loop import Look
 from regard.training.report import ProgressLine, Report, read_metrics
@@ -228,49 +227,17 @@ def test_pieces_taken_apart_are_the_same_after_resuming(
     assert_same_run(tmp_path / "0.5", tmp_path / "stopped")
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_a_word_begins_beside_its_translation(tmp_path: Path, shared: bool) -> None:
-    words = [(f"word{letter}", f"mot{letter}") for letter in "abcdefghijklmnop"]
-    draw = random.Random(1)
-    lines = [draw.sample(words, 4) for _ in range(300)]
-    pairs = [" ".join(s for s, _ in line) + "\t" + " ".join(t for _, t in line[::-1]) for line in lines]
-    (tmp_path / "pairs.tsv").write_text("\n".join(pairs) + "\n")
-    tokenizer = {"kind": "word", "size": 400, "shared": shared}
-    model, training = {"preset": "transformer", "width": 32, "heads": 2}, {"tables": "company"}
-    data = {"pairs": str(tmp_path / "pairs.tsv")}
-    found = begin(settle({"data": data, "tokenizer": tokenizer, "model": model, "training": training}))
-    tables = dict(found.model.named_parameters())
-    read = tables["encoder.embedding.weight"]
-    written = read if shared else tables["decoder.embedding.weight"]
-    behind = [(found.source.encode(f"a {s}")[-1], found.target.encode(f"a {t}")[-1]) for s, t in words]  # with a space
-    near = read[[source for source, _ in behind]] @ written[[target for _, target in behind]].t()
-    assert near.argmax(1).tolist() == list(range(len(words)))
-
-
-def test_tables_begin_by_company_and_a_run_goes_on_from_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def settings(tables: str) -> RunConfig:
-        return tiny(training={"tables": tables})
-
-    tables = {}
-    for kind in ("random", "company"):
-        tables[kind] = begin(settings(kind)).model.output_layer.weight
-        go(tmp_path / kind, settings(kind))
-    assert not torch.allclose(tables["random"], tables["company"])
-    assert torch.equal(tables["company"], begin(settings("company")).model.output_layer.weight)
-    at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
-    assert go(tmp_path / "stopped", settings("company")).step == 7
+def test_a_run_that_crashed_before_its_first_step_starts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go(tmp_path / "whole", tiny())
 
     def crash(*_: object) -> None:
         raise RuntimeError("the power fails before the first step")
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
         patch.setattr("regard.experiment.run._save", crash)
-        go(tmp_path / "crashed", settings("company"))
-    for name in ("stopped", "crashed"):
-        go(tmp_path / name, resume=True)
-        assert_same_run(tmp_path / "company", tmp_path / name)
+        go(tmp_path / "crashed", tiny())
+    go(tmp_path / "crashed", resume=True)
+    assert_same_run(tmp_path / "whole", tmp_path / "crashed")
 
 
 def test_a_run_older_than_a_setting_goes_on_as_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,13 +248,12 @@ def test_a_run_older_than_a_setting_goes_on_as_it_began(tmp_path: Path, monkeypa
     at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
     assert go(tmp_path / "old", began).step == 7
     recipe = tmp_path / "old" / "recipe.toml"
-    newer = ("ffn_dropout", "muon_size", "weight_decay", "query", "tables")
+    newer = ("ffn_dropout", "muon_size", "weight_decay", "query")
     lines = [line for line in recipe.read_text().splitlines() if not line.startswith(newer)]
     recipe.write_text("\n".join(lines) + "\n")
     for section, key, value, was in (
         ("training", "muon_size", 0.1, 0.3),
         ("training", "weight_decay", 0.3, 0.0),
-        ("training", "tables", "company", "random"),
         ("model", "ffn_dropout", 0.0, 0.2),
     ):
         with pytest.raises(UserError, match=rf"{key} = {value!r}, but the run began with {was!r}"):
