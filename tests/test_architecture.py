@@ -19,6 +19,7 @@ ORDER = [
     "threads",
     "config",
     "data",
+    "kernels",
     "nn",
     "models",
     "weights",

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.nn.attention import REACH, opposition, powers
-from regard.nn.unrolled import lstm_back, lstm_slopes, lstm_step, weight_gradient
+from regard.kernels.additive import REACH, opposition, powers
+from regard.kernels.rnn import lstm_back, lstm_slopes, lstm_step, weight_gradient
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from regard.kernels.dropout import dropout
 from regard.models.seq2seq import Encoder, Memory, Model, State, last_real, masked_mean
-from regard.nn.dropout import dropout
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.kernels.attention_lstm import AttentiveWeights, attentive_run
+from regard.kernels.dropout import dropout
 from regard.models.seq2seq import OF_SOURCE, Decoder, Encoder, Memory, Reader, State, last_real
 from regard.nn.attention import Additive, Attention, ScoredAttention
-from regard.nn.attentive import AttentiveWeights, attentive_run
-from regard.nn.dropout import dropout
 from regard.nn.embedding import Embedding, Output
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask

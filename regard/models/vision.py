@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.kernels.dropout import dropout
 from regard.models.seq2seq import Encoder, Memory
 from regard.models.transformer import EncoderLayer, LayerShape
-from regard.nn.dropout import dropout
 from regard.nn.grid import PlaceNorm, ResidualBlock, augment, halving
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.nn.dropout import dropout
+from regard.kernels.additive import opposition, powers
+from regard.kernels.dropout import dropout
 from regard.nn.masks import causal_mask
 from regard.nn.positions import alibi, rotate
 from regard.nn.taps import Tap, watched
@@ -123,20 +124,6 @@ class Additive(Score):
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         fractions = opposition(powers(self.query_proj(query))[:, :, None], keys[:, None])  # (B, T, S, Q)
         return self.score_proj.weight.sum() - 2 * self.score_proj(fractions).squeeze(-1)
-
-
-REACH = 40.0  # e^±80 is still a float, and no product of two such powers is 0·∞
-
-
-def powers(values: Tensor) -> Tensor:
-    """e²ˣ."""
-    return (2 * values.clamp(-REACH, REACH)).exp()
-
-
-def opposition(queries: Tensor, keys: Tensor, out: Tensor | None = None) -> Tensor:
-    """(1 - tanh(k + q)) / 2 of `powers` of k and of q, whose shapes broadcast."""
-    sums = torch.addcmul(queries.new_ones(()), queries, keys, out=out)
-    return sums.reciprocal() if out is None else sums.reciprocal_()
 
 
 class Attention(nn.Module, ABC):

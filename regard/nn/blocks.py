@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from regard.nn.dropout import add_dropped, decisions, dropout
+from regard.kernels.dropout import add_dropped, decisions, dropout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "tanh": Tensor.tanh}
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.nn.dropout import dropout
-from regard.nn.products import Product
+from regard.kernels.dropout import dropout
+from regard.kernels.packed_linear import Product
 
 
 class Embedding(nn.Module):

@@ -1,7 +1,7 @@
 """Recurrent cells and stacks of them over padded batches, one step or many.
 
 A cell's state is a tuple of (B, W) tensors whose first is the hidden state h. One step is written as in its paper; a
-whole sequence runs unrolled (regard.nn.unrolled), with the same result.
+whole sequence runs unrolled (regard.kernels.rnn), with the same result.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from regard.nn.dropout import dropout
+from regard.kernels.dropout import dropout
+from regard.kernels.rnn import GRURun, LSTMRun, VanillaRun
 from regard.nn.layers import Layers
 from regard.nn.taps import Tap
-from regard.nn.unrolled import GRURun, LSTMRun, VanillaRun
 
 CellState = tuple[Tensor, ...]
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.nn import products
-from regard.nn.products import LARGE, Product, filled_up
+from regard.kernels import packed_linear
+from regard.kernels.packed_linear import LARGE, Product, filled_up
 
 IN, OUT = 129, LARGE // 128
 
@@ -30,7 +30,7 @@ def test_a_product_is_linear(monkeypatch: pytest.MonkeyPatch, packs: bool, rows:
     weight, bias = weights()
     x = torch.randn(rows, IN, generator=torch.Generator().manual_seed(3))
     product = Product.of(weight.requires_grad_(), bias)
-    assert (product.packed is not None) == (packs and products._can_pack())
+    assert (product.packed is not None) == (packs and packed_linear._can_pack())
     with torch.no_grad():
         found = product(x)
     torch.testing.assert_close(found, F.linear(x, weight, bias).detach(), rtol=1e-4, atol=1e-4)
@@ -55,14 +55,14 @@ def test_rows_come_in_few_numbers() -> None:
 def test_the_pinned_torch_packs_on_this_kind_of_machine() -> None:
     """So that it is noticed where an operation that torch promises nobody goes away."""
     x86 = platform.machine().lower() in ("x86_64", "amd64")
-    assert products._can_pack() == (torch.backends.mkldnn.is_available() and x86)
+    assert packed_linear._can_pack() == (torch.backends.mkldnn.is_available() and x86)
 
 
 def test_the_probe_does_not_mind_who_asks() -> None:
-    expected = products._can_pack()
-    products._can_pack.cache_clear()
+    expected = packed_linear._can_pack()
+    packed_linear._can_pack.cache_clear()
     with torch.autocast("cpu", torch.bfloat16):
-        assert products._can_pack() == expected
+        assert packed_linear._can_pack() == expected
 
 
 def test_gradients_go_through_it() -> None:

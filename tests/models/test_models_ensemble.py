@@ -41,7 +41,7 @@ def test_it_takes_what_all_members_take(tiny) -> None:
 
 @pytest.mark.parametrize("large", [1, 2**18], ids=["packed", "small"])
 def test_made_ready_it_steps_as_before(tiny, rows, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.nn.products.LARGE", large)
+    monkeypatch.setattr("regard.kernels.packed_linear.LARGE", large)
     ensemble = tiny("ensemble")
     ready = stepping(ensemble)
     assert isinstance(ready, Ensemble)

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
+from regard.kernels.dropout import add_dropped
+from regard.kernels.dropout import dropout as drop
 from regard.nn.blocks import FeedForward, Residual
-from regard.nn.dropout import add_dropped
-from regard.nn.dropout import dropout as drop
 from regard.nn.embedding import Embedding, Output, Ready, output_size
 
 B, T, D, F, V = 2, 3, 4, 6, 7
@@ -95,7 +95,7 @@ def test_an_output_is_its_formula_tied_or_not() -> None:
 
 @pytest.mark.parametrize("large", [1, 2**18], ids=["packed", "small"])
 def test_an_output_layer_made_ready_is_the_layer_and_so_is_a_part_of_it(monkeypatch, large: int) -> None:
-    monkeypatch.setattr("regard.nn.products.LARGE", large)
+    monkeypatch.setattr("regard.kernels.packed_linear.LARGE", large)
     torch.manual_seed(6)
     output, x = Output(D, V), torch.randn(B, T, D)
     nn.init.normal_(output.bias)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.dropout import dropout
 from regard.nn.attention import (
     Additive,
     Attention,
@@ -23,7 +24,6 @@ from regard.nn.attention import (
 )
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.convolution import GatedConvolution
-from regard.nn.dropout import dropout
 from regard.nn.embedding import Embedding, Output
 from regard.nn.grid import ResidualBlock
 from regard.nn.masks import key_mask

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from regard.kernels.additive import REACH
+from regard.kernels.attention_lstm import AttentiveWeights
+from regard.kernels.packed_linear import transposed
 from regard.models.recurrent import RecurrentDecoder, RecurrentState
 from regard.models.seq2seq import Decoder, Memory
-from regard.nn.attention import REACH
-from regard.nn.attentive import AttentiveWeights
-from regard.nn.products import transposed
 from regard.nn.recurrent import LSTMCell
 from regard.nn.taps import watched
 

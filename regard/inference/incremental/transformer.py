@@ -16,13 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.kernels.packed_linear import transposed
 from regard.models.seq2seq import OF_SOURCE, Decoder, Memory, State
 from regard.models.transformer import DecoderLayer, TransformerDecoder, TransformerState
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import Residual
 from regard.nn.masks import causal_mask, key_mask
 from regard.nn.positions import alibi, turns
-from regard.nn.products import transposed
 from regard.nn.taps import watched
 
 ROOM = 16  # tokens that are written before the first move into a larger room

@@ -46,7 +46,7 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
 @pytest.mark.parametrize("query", ["state", "state-and-token"])
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2}], ids=str)
 def test_searches_find_the_same(tiny, search, query: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.nn.products.LARGE", large)
+    monkeypatch.setattr("regard.kernels.packed_linear.LARGE", large)
     model = tiny("lstm-additive", depth=1, query=query)
     config, prefixes = SearchConfig(max_tokens=9, **search), [[], [7, 8], [3], [], [9, 9]]
     for plain, found in zip(
