@@ -26,7 +26,7 @@ def weights(kind: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
 def test_a_product_is_linear(monkeypatch: pytest.MonkeyPatch, packs: bool, rows: int) -> None:
     """Whether this torch packs or not, and whatever is filled up."""
     if not packs:
-        monkeypatch.setattr(products, "_can_pack", lambda: False)
+        monkeypatch.setattr(packed_linear, "_can_pack", lambda: False)
     weight, bias = weights()
     x = torch.randn(rows, IN, generator=torch.Generator().manual_seed(3))
     product = Product.of(weight.requires_grad_(), bias)

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.additive import REACH
 from regard.nn.attention import (
-    REACH,
     Additive,
     Bilinear,
     Cosine,
