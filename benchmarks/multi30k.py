@@ -28,7 +28,9 @@ from regard.experiment.distill import taught
 
 SPLITS = {"": "train", "dev_": "val", "test_": "test_2016_flickr"}
 PIECES = {"kind": "bpe", "size": 4000, "shared": True}
-SEARCHES: tuple[dict[str, Any], ...] = (  # as published; and what dev prefers with some models (LOG.md)
+# As published; and what dev prefers with some models:
+# docs/experiments/multi30k-transformer.md#a-wider-beam-and-a-length-penalty
+SEARCHES: tuple[dict[str, Any], ...] = (
     {"beams": 5, "length_penalty": 1.0},
     {"beams": 8, "length_penalty": 1.3},
 )
@@ -81,7 +83,8 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
             },
         },
     ),
-    "transformer-short": (  # 54 minutes of two slow cores, 93 of one (LOG.md); several can write together
+    # 54 minutes of two slow cores, 93 of one: docs/experiments/multi30k-transformer.md#more-dropout-and-more-steps
+    "transformer-short": (
         41.02,
         {
             "tokenizer": {**PIECES, "size": 8000},
@@ -113,7 +116,7 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
             "model": {**LSTM, "dropout": 0.2},
             "training": {
                 **PLAIN,
-                "processes": 2,  # 0.50 s a step on two slow cores; one process of two threads takes 0.57 (LOG.md)
+                "processes": 2,  # docs/experiments/multi30k-lstm.md#the-published-number-in-21-minutes
                 "threads": 1,
                 "weight_decay": 0.25,
                 "steps": 2300,

@@ -29,7 +29,8 @@ class Lexicon:
         """The target ids that may be written for any of these sources, ascending; the marks are among them.
 
         Source tokens lend each other theirs: where there are many, fewer of each one's own are taken, and still a
-        sentence among many misses fewer than a sentence alone (LOG.md). A lexicon of before is narrow as it is.
+        sentence among many misses fewer than a sentence alone
+        (docs/experiments/decoding-speed.md#peers-that-end-where-the-model-does). An older lexicon is narrow as it is.
         """
         read = np.unique(np.concatenate([np.asarray([*source, EOS]) for source in sources]))
         own = self.likely.shape[1]

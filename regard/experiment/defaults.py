@@ -16,8 +16,11 @@ from regard.experiment.step_time import Pace, Reading
 
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
 SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces
-FADING_PASSES, MOST_DECAY = 8, 0.3  # in which weights fade by their decay, and the most that was of use (LOG.md)
-LONG_SECONDS, HEAVY_SECONDS = 120, 0.25  # what a run and its steps must take for two processes to pay (LOG.md)
+# The epochs in which weights fade by their decay, and the most that was of use:
+# docs/experiments/multi30k-transformer.md#weight-decay-on-all-pairs
+FADING_PASSES, MOST_DECAY = 8, 0.3
+# What a run and its steps must take for two processes to pay: docs/experiments/training-speed.md#two-processes
+LONG_SECONDS, HEAVY_SECONDS = 120, 0.25
 
 
 def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
@@ -54,14 +57,16 @@ def _model(config: RunConfig, reading: Reading, measure: Measure, metric: str) -
         chosen["dropout"] = _dropout(metric, measure, attends)
     if given.ffn_dropout is None and {"transformer", "patches"} & {given.encoder, given.decoder}:
         everywhere = chosen.get("dropout", given.dropout or 0.0)
-        chosen["ffn_dropout"] = 0.0 if metric in SENTENCES else everywhere  # none: as Vaswani 2017 (LOG.md)
+        # none, as in Vaswani 2017: docs/experiments/multi30k-transformer.md#a-higher-rate-for-embeddings
+        chosen["ffn_dropout"] = 0.0 if metric in SENTENCES else everywhere
     model = given.model_copy(update=chosen)
     if metric not in SENTENCES or model.encoder in ("none", *PICTURE_ENCODERS):
         return model
     if model.transforms and "positions" not in given.model_fields_set:
         return _turning(model)
     if model.attentive and "query" not in given.model_fields_set:
-        return model.model_copy(update={"query": "state-and-token"})  # learns sentences in fewer passes (LOG.md)
+        # learns sentences in fewer epochs: docs/experiments/multi30k-lstm.md#queries-from-state-and-token
+        return model.model_copy(update={"query": "state-and-token"})
     return model
 
 
@@ -74,7 +79,8 @@ def _wide(config: RunConfig, reading: Reading, measure: Measure, attends: bool) 
 
 
 def _turning(model: ModelConfig) -> ModelConfig:
-    """Rotary positions, which learn sentences in fewer passes (LOG.md), where the model can have them."""
+    """Rotary positions, where the model can have them: they learn sentences in fewer epochs
+    (docs/experiments/multi30k-transformer.md#fifth-try-rotary-positions)."""
     turning = model.model_copy(update={"positions": "rotary"})
     try:
         check(RunConfig(model=turning))
@@ -116,7 +122,7 @@ def _metric(model: ModelConfig, corpus: Corpus, measure: Measure) -> str:
 
 def _dropout(metric: str, measure: Measure, attends: bool) -> float:
     """Less where there is more to learn from. Rules, tasks with one right answer, are blurred by it in an RNN, but a
-    Transformer without it learns the examples by heart (LOG.md: addition)."""
+    Transformer without it memorises the examples (docs/experiments/tasks.md#addition)."""
     if metric == "exact":
         return 0.1 if attends or measure.different < 20_000 else 0.0
     return 0.3 if measure.different < 10_000 else 0.2 if measure.different < 100_000 else 0.1
@@ -138,7 +144,9 @@ def _entries(model: ModelConfig, tokenizer: TokenizerConfig, corpus: Corpus, mea
 def _reading(given: TrainingConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str, entries: int) -> Reading:
     tokens = max(_tokens(measure.longer, tokenizer), measure.cells)
     everything = measure.pairs * tokens
-    most = 2048 if metric in SENTENCES else 4096  # sentences: as many tokens in twice the steps teach more (LOG.md)
+    # sentences: as many tokens in twice the steps teach more
+    # (docs/experiments/multi30k-transformer.md#third-try-smaller-batches)
+    most = 2048 if metric in SENTENCES else 4096
     batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), most)
     return Reading(tokens, batch_tokens, everything / batch_tokens, entries)
 

@@ -2,7 +2,8 @@
 
 What the teacher writes is plainer and more consistent, so a smaller or shallower student learns it better. Of all that
 its beams found for a source the student is given what is nearest to the reference (section 3.3: interpolation), and
-the reference, too: two ways to say the same are harder to learn by heart than one (LOG.md).
+the reference, too: two ways to say the same are harder to memorise than one
+(docs/experiments/students-and-ensembles.md#students-of-two-models).
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ from regard.config import ModelConfig, TrainingConfig
 
 USUAL_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores,
 ENOUGH_PASSES, MOST_SECONDS = 8, 3000  # or, where so many passes take longer, after them, but not beyond so long
-ALONE = 1.75  # times as long as on two cores a step takes on one (LOG.md)
+ALONE = (
+    1.75  # times as long as on two cores a step takes on one: docs/experiments/home-assistant.md#the-defaults-reviewed
+)
 
 
 @dataclass(frozen=True)

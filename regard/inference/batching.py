@@ -121,7 +121,9 @@ def _shared_out(
     model: Model, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchConfig
 ) -> tuple[int, int]:
     """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
-    has read before two have met (LOG.md); but for a long text, or a large output layer, there is more to do."""
+    has read before two have met
+    (docs/experiments/decoding-speed.md#peers-that-end-where-the-model-does); but for a long
+    text, or a large output layer, there is more to do."""
     threads = torch.get_num_threads()
     if len(batches) > 1:
         return at_once, threads // at_once

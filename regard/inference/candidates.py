@@ -1,7 +1,8 @@
 """By which tokens the hypotheses of a sentence had best go on: the most probable of all their continuations.
 
 Twice: by the best of each hypothesis, sorted, as it is written; and for many numbers on the CPU by a bar that so many
-continuations reach at least, so that all the others are passed over in one comparison, in half of the time (LOG.md).
+continuations reach at least, so that all the others are passed over in one comparison, in half of the time
+(docs/experiments/decoding-speed.md#mkl-and-onednn-on-amd-with-avx-512).
 """
 
 from __future__ import annotations

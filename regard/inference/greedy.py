@@ -27,7 +27,8 @@ def greedy_search(
     def most_probable(log_probs: Tensor, rows: Tensor, step: int) -> Tensor:
         if log_probs.device.type != "cpu":
             return log_probs.argmax(-1)
-        return torch.from_numpy(log_probs.numpy().argmax(-1))  # a tenth of torch's time (LOG.md)
+        # a tenth of torch's time: docs/experiments/decoding-speed.md#a-thread-for-each-batch
+        return torch.from_numpy(log_probs.numpy().argmax(-1))
 
     return [[single] for single in grow(model, memory, first, limits, length_penalty, most_probable)]
 

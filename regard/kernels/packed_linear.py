@@ -1,8 +1,10 @@
 """Weights made ready for a search, which multiplies few rows by them, many times: y = x Wᵀ + b.
 
 A row by a transposed copy takes down to half of the time, and several rows by what oneDNN packs down to a seventh: what
-torch multiplies by else is made for many rows (LOG.md). For that a large matrix lies in memory three times. And oneDNN
-thinks for some milliseconds about every number of rows that it has not met: so rows come in few numbers, filled up with
+torch multiplies by else is made for many rows
+(docs/experiments/decoding-speed.md#mkl-and-onednn-on-amd-with-avx-512). For that a large matrix lies in memory
+three times. And oneDNN thinks for some milliseconds
+about every number of rows that it has not met: so rows come in few numbers, filled up with
 noughts.
 """
 
@@ -50,7 +52,8 @@ class Product:
 
 
 def transposed(weight: Tensor) -> Tensor:
-    """(out, in) → (in, out), standing so: a product with a row or a few takes down to half of the time (LOG.md)."""
+    """(out, in) → (in, out), standing so: a product with a row or a few takes down to half of the time:
+    docs/experiments/decoding-speed.md#transposed-weights-beams-by-numpy"""
     return weight.t().contiguous()
 
 

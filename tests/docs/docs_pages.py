@@ -20,7 +20,9 @@ from regard.config import PRESETS, RunConfig, shipped_recipes
 from regard.data.embedded import EMBEDDED
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+EXPERIMENTS = [path for path in PAGES if path.parent.name == "experiments" and path.name != "index.md"]
+ENTRY = re.compile(r"^## (.+)\n\n\*(\d{4}-\d\d-\d\d)(?: and \d{4}-\d\d-\d\d)?(?:: (.+))?\*\n\n", re.MULTILINE)
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 VERBS = (
@@ -144,6 +146,21 @@ def lessons() -> str:
     return "\n".join([*rows, *(f"| `{one.name}` | {one.claim} | {one.after} |" for one in LESSONS)])
 
 
+def experiments() -> str:
+    """Every entry of the experiments log, oldest first."""
+    entries = [
+        (match[2], path.name, match[1], match[3] or "")
+        for path in EXPERIMENTS
+        for match in ENTRY.finditer(path.read_text(encoding="utf-8"))
+    ]
+    entries.sort(key=lambda entry: entry[0])  # stable: within a day, page by page
+    topics = {path.name: path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for path in EXPERIMENTS}
+    rows = ["| date | topic | entry | |", "|---|---|---|---|"]
+    for date, page, title, result in entries:
+        rows.append(f"| {date} | {topics[page]} | [{title}]({page}#{anchor(title)}) | {result} |")
+    return "\n".join(rows)
+
+
 MAKERS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "help": help_texts,
@@ -151,7 +168,13 @@ MAKERS: dict[str, Callable[[], str]] = {
     "corpora": corpora,
     "recipes": recipes,
     "lessons": lessons,
+    "experiments": experiments,
 }
+
+
+def anchor(heading: str) -> str:
+    """The fragment that the website and GitHub give a heading."""
+    return re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
 
 
 def fill(page: str) -> str:

@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from docs_pages import GENERATED, MAKERS, PAGES, ROOT, fill
+from docs_pages import ENTRY, EXPERIMENTS, GENERATED, MAKERS, PAGES, ROOT, anchor, fill
 
 from regard.checkpoint import FORMAT
 from regard.config import PRESETS
@@ -82,15 +84,44 @@ def test_a_run_has_the_files_that_the_page_lists(dates_run: Path) -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
-        assert link.startswith(("https://", "http://")) or (page.parent / link).exists(), link
+    for link, fragment in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")):
+        if not link.startswith(("https://", "http://")):
+            target = page.parent / link if link else page
+            assert target.exists(), link
+            assert not fragment or fragment in anchors(target), f"{link}#{fragment}"
+
+
+def anchors(page: Path) -> set[str]:
+    return {anchor(heading) for heading in re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)}
+
+
+@pytest.mark.parametrize("folder", ["regard", "tests", "benchmarks"])
+def test_experiments_that_comments_cite_are_there(folder: str) -> None:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for page, fragment in re.findall(r"docs/experiments/([\w-]+\.md)#([\w-]+)", path.read_text(encoding="utf-8")):
+            assert fragment in anchors(ROOT / "docs" / "experiments" / page), f"{path}: {page}#{fragment}"
+
+
+@pytest.mark.parametrize("page", EXPERIMENTS, ids=lambda page: page.name)
+def test_entries_of_experiments_are_dated_and_in_order(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    entries = [(match[1], match[2]) for match in ENTRY.finditer(text)]
+    assert [title for title, _ in entries] == re.findall(r"^## (.+)$", text, re.MULTILINE)
+    dates = [date for _, date in entries]
+    assert dates == sorted(dates)
+    assert len({anchor(title) for title, _ in entries}) == len(entries)
 
 
 def test_every_page_is_in_the_navigation() -> None:
     nav = tomllib.loads(text_of("zensical.toml"))["project"]["nav"]
-    assert sorted(name for entry in nav for name in entry.values()) == sorted(
-        page.name for page in (ROOT / "docs").glob("*.md")
-    )
+    there = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(navigated(nav)) == sorted(there)
+
+
+def navigated(nav: list[dict[str, Any]]) -> Iterator[str]:
+    for entry in nav:
+        for page in entry.values():
+            yield from [page] if isinstance(page, str) else navigated(page)
 
 
 def test_the_website_builds(tmp_path: Path) -> None:
