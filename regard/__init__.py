@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from regard.config import RunConfig
     from regard.errors import UserError
     from regard.experiment import train
-    from regard.pipeline import Captioner, Classifier, Continuer, Pipeline, Result, Translator, load
+    from regard.pipeline import Captioner, Classifier, Pipeline, Result, TextGenerator, Translator, load
 
 __all__ = [
     "AttentionMap",
     "Captioner",
     "Classifier",
-    "Continuer",
     "Pipeline",
     "Result",
     "RunConfig",
+    "TextGenerator",
     "Trace",
     "Translator",
     "UserError",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from regard.cli.translate import chosen_search
 from regard.config import SearchConfig
 from regard.errors import UserError
 from regard.files import check_writable
@@ -68,10 +67,10 @@ def look(
         return _follow(model, text, search, out)
     _check(model, attention, all, out)
     if target is None:
-        result = model.translate_all([text], chosen_search(model, search))[0]
+        result = model.translate_all([text], model.search_with(search))[0]
         seen, heading = result.trace(), f"{text} → {result.text}\n"
     else:
-        seen, heading = model.look(text, target), None
+        seen, heading = model.trace(text, target), None
     if isinstance(model, Captioner):
         return _overlay(model.overlay(text, seen, attention), heading, out)
     return _draw(seen, heading, attention, all, out)
@@ -135,30 +134,20 @@ def _overlay(found: Overlay, heading: str | None, out: Path | None) -> int:
 
 
 def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -> int:
-    from regard.analysis.ablation import without
-    from regard.nn.taps import watching
-
-    search = chosen_search(model, given)
+    search = model.search_with(given)
     whole = model.translate_all([text], search)[0]
-    with watching(model.model, without(model.model, names), record=False):
-        left = model.translate_all([text], search)[0]
+    left = model.without(*names).translate_all([text], search)[0]
     print(f"whole    {whole.log_prob:8.3f}  {whole.text}\nwithout  {left.log_prob:8.3f}  {left.text}")
     return 0
 
 
 def _follow(model: Pipeline, text: str, given: SearchConfig, out: Path | None) -> int:
     from regard.analysis.search import save_tree, tree_text
-    from regard.pipeline.generators import SourceWriter
+    from regard.pipeline.text_model import SourceToText
 
-    if not isinstance(model, SourceWriter):
+    if not isinstance(model, SourceToText):
         raise UserError("--tree follows a translation; this run does something else")
-    search = chosen_search(model, given)
-    if search.sample:
-        raise UserError("--tree follows a beam search, and --sample draws instead; leave one out")
-    if search.short_list:
-        raise UserError("--tree follows a search through all tokens; give --no-short-list")
-    if search.beams < 2:
-        raise UserError(f"--tree needs a beam to follow: beams = {search.beams}; give --beams 3")
+    search = model.search_with(given)
     if out is not None and out.suffix not in (".svg", ".html"):
         raise UserError(f"{out}: a tree is saved as .svg or .html; name the file so")
     found = model.beam_tree(text, search)

@@ -118,7 +118,7 @@ def _roles(model: Pipeline, examples: list[Example], as_json: bool) -> str:
     source, target = model.run.source_tokenizer.offsets, model.run.target_tokenizer.offsets
     known = [known_tokens(truth.get(one, Truth()), source(one.source), target(one.target)) for one in examples]
     with progress_bar("tracing", len(examples)) as progress:
-        report = measure_roles(model.look_all(examples, progress), known)
+        report = measure_roles(model.trace_all(examples, progress), known)
     return jsonlib.dumps(report.as_dict(), indent=2) if as_json else render(report)
 
 
@@ -128,4 +128,4 @@ def _outputs(model: Pipeline, tagged: list):
 
 def _traces(model: Pipeline, untrained: Pipeline, pairs: list[Example]) -> tuple[list[Trace], list[Trace]]:
     with progress_bar("tracing", 2 * len(pairs)) as progress:
-        return model.look_all(pairs, progress), untrained.look_all(pairs, progress)
+        return model.trace_all(pairs, progress), untrained.trace_all(pairs, progress)

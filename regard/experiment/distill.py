@@ -19,7 +19,7 @@ from regard.evaluation.metrics import nearest
 from regard.experiment.init_from import follow, is_of_a_kind
 from regard.experiment.resume import FILES
 from regard.pipeline import load
-from regard.pipeline.pipeline import Pipeline, Progress
+from regard.pipeline.interface import Pipeline, Progress
 from regard.pipeline.result import Result
 
 CHUNK = 1024

@@ -72,11 +72,14 @@ def watched() -> bool:
 def watching(
     model: nn.Module, replace: Mapping[str, Replacement] | None = None, record: bool = True
 ) -> Iterator[Watch]:
-    """Watch every tap of a model while the block runs; without `record` only replace."""
+    """Watch every tap of a model while the block runs; without `record` only replace. Inside another block on the same
+    model, what that one replaces stays replaced."""
     names: dict[Tap, str] = {module: name for name, module in model.named_modules() if isinstance(module, Tap)}
     unknown = set(replace or {}) - set(names.values())
     assert not unknown, f"no such tap: {sorted(unknown)}"
-    token = _watch.set(Watch(names, replace or {}, record))
+    outer = _watch.get()
+    kept = outer.replace if outer is not None and outer.names == names else {}
+    token = _watch.set(Watch(names, {**kept, **(replace or {})}, record))
     try:
         watch = _watch.get()
         assert watch is not None

@@ -1,4 +1,4 @@
-"""A trained run, ready to use: text in, results out. The only door that the command line and a server go through."""
+"""Inference with a trained run: text in, results out. The command line and the server use a model only through this."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from regard.pipeline.captioner import Captioner
 from regard.pipeline.classifier import Classifier
 from regard.pipeline.engine import fast_decoder
 from regard.pipeline.ensemble import ensemble_of
-from regard.pipeline.generators import Continuer, Translator
-from regard.pipeline.pipeline import Pipeline
+from regard.pipeline.interface import Pipeline
 from regard.pipeline.result import Result
+from regard.pipeline.text_generator import TextGenerator
+from regard.pipeline.translator import Translator
 from regard.threads import prepare
 
-__all__ = ["Captioner", "Classifier", "Continuer", "Pipeline", "Result", "Translator", "load"]
+__all__ = ["Captioner", "Classifier", "Pipeline", "Result", "TextGenerator", "Translator", "load"]
 
 
 def load(
@@ -28,10 +29,10 @@ def load(
     engine: Engine = "torch",
     ensemble: str | Path | Sequence[str | Path] = (),
 ) -> Pipeline:
-    """A run directory as a Translator, a Continuer, a Classifier or a Captioner. Loading runs no code of the run's.
+    """A run directory as a Translator, a TextGenerator, a Classifier or a Captioner. Loading executes no code.
 
     `engine`: ctranslate2 (or ctranslate2-int8) decodes a Transformer faster; auto takes it where it can run.
-    `ensemble`: another run, or several, that write every token together with this one, which is the one looked into.
+    `ensemble`: other runs, whose probabilities are averaged with those of this one; traces are of this one alone.
     """
     threads = prepare(threads)
     run = load_run(path, weights)
@@ -46,7 +47,7 @@ def load(
         case "translation":
             return Translator(run, fast)
         case "continuation":
-            return Continuer(run)
+            return TextGenerator(run)
         case "classification":
             return Classifier(run)
         case "captioning":

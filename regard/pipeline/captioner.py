@@ -1,4 +1,4 @@
-"""A model that says what is in a picture."""
+"""Captioning: a picture to a sentence about it, and where the attention was for each word."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from regard.data.images import Unreadable
 from regard.errors import UserError
 from regard.evaluation import Report, Score, evaluate_captions
 from regard.evaluation.pointing import pointing
-from regard.pipeline.generators import SourceWriter
 from regard.pipeline.result import Result, default_attention
+from regard.pipeline.text_model import SourceToText
 
-VIEW = 320  # pixels of the side of a picture that is looked at
+OVERLAY_SIDE = 320  # pixels of the side of a picture under an overlay
 
 
-class Captioner(SourceWriter):
+class Captioner(SourceToText):
     """The name of a picture's file, or a scene, to a caption."""
 
     def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
@@ -25,24 +25,24 @@ class Captioner(SourceWriter):
             [result.text for result in results],
             [example.target for example in examples],
             pointing=self._pointing(examples),
-            forced=self.forced(examples),
+            forced=self.teacher_forced(examples),
             unfinished=sum(not result.finished for result in results),
             tokenize=tokenize,
         )
 
-    def overlay(self, picture: str, seen: Trace, attention: str | None = None) -> Overlay:
-        """The picture once for each word of a trace of it, dark where that attention (the last) did not look."""
+    def overlay(self, picture: str, trace: Trace, attention: str | None = None) -> Overlay:
+        """The picture once for each word of a trace of it, dark where that attention (the last) had little weight."""
         assert isinstance(self.source_tokenizer, Pictures)
-        view = self.source_tokenizer.view(picture, VIEW)
+        view = self.source_tokenizer.view(picture, OVERLAY_SIDE)
         assert not isinstance(view, Unreadable), "it was read for the trace"
-        names = seen.source_attentions
-        chosen = attention or default_attention(seen)
+        names = trace.source_attentions
+        chosen = attention or default_attention(trace)
         if chosen not in names:
-            raise UserError(f"{chosen} looks at no picture for its words; these do: {', '.join(names) or 'none'}")
-        return overlay(view, [seen.attention(name) for name in names], chosen)
+            raise UserError(f"{chosen} does not attend to the picture; these do: {', '.join(names) or 'none'}")
+        return overlay(view, [trace.attention(name) for name in names], chosen)
 
     def _pointing(self, examples: list[Example]) -> Score | None:
-        """Only of scenes: there the place of each object is known."""
+        """Only of scenes: their objects have known positions."""
         if not all(is_scene(example.source) for example in examples):
             return None
         batches = self.batches(examples)
@@ -50,4 +50,5 @@ class Captioner(SourceWriter):
             return None
         scenes = [parse(example.source) for example in examples]
         captions = [example.target for example in examples]
-        return pointing(self.model, batches, scenes, captions, self.target_tokenizer)
+        with self._silencing():
+            return pointing(self.model, batches, scenes, captions, self.target_tokenizer)

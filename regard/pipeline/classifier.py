@@ -1,45 +1,47 @@
-"""A model that names the class of a text."""
+"""Classification: the class of a text or a picture, with the probability of every class."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from regard.analysis.trace import Dictation, trace
+from regard.analysis.trace import Dictation
 from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, Labels
 from regard.evaluation import Report, evaluate_classifier
 from regard.inference import TooLong, classify
 from regard.inference.batching import Source
-from regard.pipeline.pipeline import Pipeline, Progress
+from regard.pipeline.interface import Pipeline, Progress
 from regard.pipeline.result import NOTHING, Result, no_result
 
 
 class Classifier(Pipeline):
-    """Text to one of several classes, with its probability."""
+    """A text or a picture to one of several classes, with the probability of each."""
 
-    def translate_all(self, texts: list[str], search: SearchConfig, progress: Progress | None = None) -> list[Result]:
-        given = [row for row, text in enumerate(texts) if text.strip()]
-        sources = self.source_tokenizer.encode_batch([texts[row] for row in given])
+    def _results(self, texts: Sequence[str], search: SearchConfig, progress: Progress | None) -> list[Result]:
+        rows = [row for row, text in enumerate(texts) if text.strip()]
+        sources = self.source_tokenizer.encode_batch([texts[row] for row in rows])
         results = [NOTHING] * len(texts)
-        found = classify(self.model, sources, search.batch_tokens, progress)
-        for row, source, probabilities in zip(given, sources, found, strict=True):
+        classified = classify(self.model, sources, search.batch_tokens, progress)
+        for row, source, probabilities in zip(rows, sources, classified, strict=True):
             results[row] = self._result(source, probabilities)
         return results
 
-    def dictation(self, text: str, target: str) -> Dictation:
-        self._labels.encode(target)  # a class that is not known is refused
-        return self._dictation(self.source_tokenizer.encode(text), target)
+    def forced_pair(self, text: str, target: str) -> Dictation:
+        self._labels.encode(target)  # refuses an unknown class
+        return self._pair(self.source_tokenizer.encode(text), target)
 
-    def evaluate(self, examples: list[Example], search: SearchConfig, progress: Progress | None = None) -> Report:
+    def _report(
+        self, examples: list[Example], search: SearchConfig, progress: Progress | None, tokenize: str | None
+    ) -> Report:
         names = self._labels.names
         results = self.translate_all([example.source for example in examples], search, progress)
         known = set(names)
-        truth = [self._labels.encode(one.target)[0] if one.target in known else None for one in examples]
+        truth = [self._labels.encode(pair.target)[0] if pair.target in known else None for pair in examples]
         predicted = [self._labels.encode(result.text)[0] if result.probabilities else None for result in results]
-        return evaluate_classifier(
-            predicted, truth, names, self.forced(examples), sum(result.problem is not None for result in results)
-        )
+        too_long = sum(result.problem is not None for result in results)
+        return evaluate_classifier(predicted, truth, names, self.teacher_forced(examples), too_long)
 
     @property
     def _labels(self) -> Labels:
@@ -58,10 +60,10 @@ class Classifier(Pipeline):
             tokens=(label,),
             log_prob=log_prob,
             probabilities=dict(ranked),
-            tracer=lambda: trace(self.model, self._dictation(source, label)),
+            tracer=lambda: self._trace(self._pair(source, label)),
         )
 
-    def _dictation(self, source: Source, label: str) -> Dictation:
+    def _pair(self, source: Source, label: str) -> Dictation:
         self.check_fits(source, [])
-        read, tokens = self.reading(source)
-        return Dictation(read, [BOS], tokens, ("<s>",), (label,))
+        source_in, source_tokens = self.encoder_input(source)
+        return Dictation(source_in, [BOS], source_tokens, ("<s>",), (label,))

@@ -1,4 +1,4 @@
-"""One output of a model, and the way back to what was regarded in making it."""
+"""One output of a model: the text, its score, and the way to its attention."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from regard.analysis.alignment import Link, align
 from regard.analysis.maps import AttentionMap
 from regard.analysis.trace import Trace
 from regard.errors import UserError
@@ -13,7 +14,7 @@ from regard.errors import UserError
 
 @dataclass(frozen=True)
 class Result:
-    """One output. `score` is the length-normalised log-probability that search ranked it by; for a class, its log."""
+    """One output. `score` is the length-normalised log-probability that ranked it; of a class, its log-probability."""
 
     text: str
     score: float
@@ -21,22 +22,37 @@ class Result:
     log_prob: float
     finished: bool = True  # False: the length limit ended it
     problem: str | None = None  # why there is no output, where there is none
-    alternatives: tuple[Result, ...] = ()  # the n best, this one first, where more than one was asked for
+    alternatives: tuple[Result, ...] = ()  # the n best, this one first, where n_best is above 1
     probabilities: dict[str, float] = field(default_factory=dict)  # of a classifier, most probable first
     tracer: Callable[[], Trace] | None = field(default=None, repr=False, compare=False)
 
     def trace(self) -> Trace:
-        """Every attention and hidden state behind this output."""
+        """Every attention and hidden state of one teacher-forced pass over this output."""
         if self.tracer is None:
             raise UserError("there is no output to trace" + (f": {self.problem}" if self.problem else ""))
         return self.tracer()
 
     def attention(self, name: str | None = None) -> AttentionMap:
-        """The map of one attention (see `.trace().attentions`), by default the last that looks at the source."""
-        seen = self.trace()
-        return seen.attention(name or default_attention(seen))
+        """The map of one attention (see `.trace().attentions`), by default the last that attends to the source."""
+        trace = self.trace()
+        return trace.attention(name or default_attention(trace))
+
+    def alignment(self, attention: str | None = None) -> frozenset[Link]:
+        """Links (source word, target word), from 0: each target word with the source word of its highest weight.
+
+        `attention`: one of `.trace().source_attentions`, by default the last. Words are split at white space.
+        """
+        if not self.tokens:
+            return frozenset()
+        trace = self.trace()
+        names = trace.source_attentions
+        name = attention or (names[-1] if names else None)
+        if name is None or name not in names:
+            raise UserError(f"no attention to the source is called {name!r}; there are {', '.join(names) or 'none'}")
+        return align(trace.source_map(name))
 
     def as_dict(self) -> dict[str, Any]:
+        """The same as plain values for JSON; without the way to the attention."""
         record: dict[str, Any] = {"text": self.text, "score": self.score, "log_prob": self.log_prob}
         record |= {"tokens": list(self.tokens), "finished": self.finished}
         if self.problem:
@@ -44,7 +60,7 @@ class Result:
         if self.probabilities:
             record["probabilities"] = self.probabilities
         if self.alternatives:
-            record["alternatives"] = [other.as_dict() for other in self.alternatives]
+            record["alternatives"] = [alternative.as_dict() for alternative in self.alternatives]
         return record
 
 
@@ -55,7 +71,8 @@ def no_result(problem: object) -> Result:
     return Result("", 0.0, (), 0.0, finished=False, problem=str(problem))
 
 
-def default_attention(seen: Trace) -> str:
-    if not seen.attentions:
+def default_attention(trace: Trace) -> str:
+    """The last attention to the source; of a model without one, the last attention."""
+    if not trace.attentions:
         raise UserError("this model has no attention to look at")
-    return (seen.source_attentions or seen.attentions)[-1]
+    return (trace.source_attentions or trace.attentions)[-1]

@@ -37,7 +37,7 @@ def test_sentences_right_are_those_of_greedy_search(translator_run: Path) -> Non
     outputs = model.translate([one.source for one in examples], beams=1)
     right = sum(output.text == one.target for output, one in zip(outputs, examples, strict=True))
     assert 0 < right < len(examples)
-    assert model.forced(examples).sentence_accuracy == pytest.approx(100 * right / len(examples))
+    assert model.teacher_forced(examples).sentence_accuracy == pytest.approx(100 * right / len(examples))
 
 
 def test_a_model_without_attention_is_refused(language_run: Path) -> None:

@@ -43,8 +43,8 @@ def test_it_is_measured_whole_and_looked_into_by_its_first(translator_run: Path,
     alone, together = one.evaluate(examples, search).forced, both.evaluate(examples, search).forced
     assert alone is not None and together is not None and together.loss != pytest.approx(alone.loss, abs=1e-3)
     result = both.translate(examples[0].source)
-    assert result.trace().attentions == one.look(examples[0].source, result.text).attentions
-    assert both.look("ab", "ab").maps == one.look("ab", "ab").maps
+    assert result.trace().attentions == one.trace(examples[0].source, result.text).attentions
+    assert both.trace("ab", "ab").maps == one.trace("ab", "ab").maps
     text = examples[1].source
     best = both.beam_tree(text, both.search_with(beams=3)).best
     assert both.run.target_tokenizer.decode(best) == both.translate(text, beams=3).text

@@ -23,7 +23,7 @@ def translator(translator_run: Path) -> regard.Pipeline:
 
 def test_kinds(translator_run: Path, language_run: Path, classifier_run: Path) -> None:
     assert isinstance(regard.load(translator_run), regard.Translator)
-    assert isinstance(regard.load(language_run), regard.Continuer)
+    assert isinstance(regard.load(language_run), regard.TextGenerator)
     assert isinstance(regard.load(classifier_run), regard.Classifier)
 
 
@@ -90,7 +90,7 @@ def test_attention_is_what_decoding_used(translator: regard.Pipeline) -> None:
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, len(written) + 1))
 
 
-def test_a_continuer_continues(language_run: Path) -> None:
+def test_a_text_generator_continues_a_text(language_run: Path) -> None:
     model = regard.load(language_run)
     result = model.translate("The ", max_tokens=12)
     assert len(result.tokens) <= 12 and result.text
@@ -135,7 +135,7 @@ def test_a_source_beyond_the_positions_is_reported(tmp_path: Path, tiny_run: Cal
     long = "a b c d e f g h i j k l m n o p"
     for source, target in ((long, "a"), ("a", long)):
         with pytest.raises(regard.UserError, match="12"):
-            model.look(source, target)
+            model.trace(source, target)
     report = model.evaluate([Example("a", long)], model.search)
     assert isinstance(report, TranslationReport) and report.forced is None
 

@@ -127,7 +127,7 @@ def aligned(settings: Tree) -> Alignment:
 
 def _traces(model: Pipeline, dates: Sequence[WrittenDate]) -> dict[WrittenDate, Trace]:
     pairs = {date: date.example() for date in dates}
-    return {date: model.look(pair.source, pair.target) for date, pair in pairs.items()}
+    return {date: model.trace(pair.source, pair.target) for date, pair in pairs.items()}
 
 
 def run(setting: Setting) -> Finding:

@@ -63,7 +63,7 @@ def described(pipeline: Pipeline) -> list[dict[str, Any]]:
     swept = sweep(pipeline.model, pipeline.batches(examples) or [])
     without = {row.name: row.loss - swept.whole.loss for row in swept.rows}
     rows = []
-    for one in measure_roles(pipeline.look_all(examples), known).heads:
+    for one in measure_roles(pipeline.trace_all(examples), known).heads:
         role, share = max(one.shares.items(), key=lambda each: each[1].lift)
         name = f"{one.attention}.{one.head}"
         rows.append({"head": name, "looks at": role, "weight": share.weight, "chance": share.chance})
@@ -79,7 +79,7 @@ def divided(job: Tree) -> dict[str, Any]:
         report = reversed_words(pipeline)
         weights = watched_words(pipeline, length)
         fresh = watched_words(pipeline.untrained(pipeline.run.config.training.seed), length)
-        look = pipeline.look(ascii_lowercase[:length], ascii_lowercase[:length][::-1])
+        look = pipeline.trace(ascii_lowercase[:length], ascii_lowercase[:length][::-1])
         return {
             "exact": report["exact"]["value"],
             "loss": report["forced"]["loss"],

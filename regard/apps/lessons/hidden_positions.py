@@ -31,9 +31,9 @@ def probed(settings: Tree, words: int) -> Probed:
     with trained(settings) as model:
         unseen = model.run.examples("dev")[:words]
         untrained = model.untrained(settings["training"]["seed"])
-        known, guessed = ([each.look(one.source, one.target) for one in unseen] for each in (model, untrained))
+        known, guessed = ([each.trace(one.source, one.target) for one in unseen] for each in (model, untrained))
         report = probe_positions(known, guessed)
-        forced = model.forced(model.run.examples("test"))
+        forced = model.teacher_forced(model.run.examples("test"))
     assert forced is not None
     distances = [(row.distance or 0.0, row.random_distance or 0.0) for row in report.rows]
     return Probed([own for own, _ in distances], [other for _, other in distances], forced.token_accuracy)

@@ -1,0 +1,218 @@
+"""What every trained model offers: translate, trace, silence heads, evaluate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, Self, overload
+
+from regard.analysis.ablation import without
+from regard.analysis.trace import Dictation, Trace, trace, traces
+from regard.checkpoint import Run
+from regard.config import SearchConfig, settle
+from regard.data.batches import Batch, encode_pairs, make_batch, plan
+from regard.data.corpus import Example
+from regard.data.files import read_lines
+from regard.data.image_store import Picture, Pictures
+from regard.data.tokenizer import EOS
+from regard.errors import UserError
+from regard.evaluation import Report, TeacherForced, teacher_forced
+from regard.inference import too_long
+from regard.inference.batching import Source
+from regard.models.build import build_model
+from regard.models.seq2seq import Model
+from regard.nn.taps import Replacement, watching
+from regard.pipeline.result import Result
+
+Progress = Callable[[int], None]
+CHUNK = 1024  # texts searched together where they come one by one
+
+
+class Pipeline(ABC):
+    """A trained run: text in, results out. `model` decodes and may be an ensemble; traces are of the run's own."""
+
+    def __init__(self, run: Run, model: Model | None = None) -> None:
+        self.run = run
+        self.model = model or run.model
+        self.source_tokenizer = run.source_tokenizer
+        self._silenced: Mapping[str, Replacement] = {}
+
+    # --- translating ---------------------------------------------------------------------------------------------
+
+    @overload
+    def translate(self, text: str, **search: Any) -> Result: ...
+    @overload
+    def translate(self, text: Sequence[str], **search: Any) -> list[Result]: ...
+    def translate(self, text: str | Sequence[str], **search: Any) -> Result | list[Result]:
+        """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …"""
+        config = self.search_with(**search)
+        if isinstance(text, str):
+            return self.translate_all([text], config)[0]
+        return self.translate_all(text, config)
+
+    def translate_all(
+        self, texts: Sequence[str], search: SearchConfig | None = None, progress: Progress | None = None
+    ) -> list[Result]:
+        """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's."""
+        with self._silencing():
+            return self._results(texts, search or self.search, progress)
+
+    def translate_stream(
+        self, texts: Iterable[str], search: SearchConfig | None = None, progress: Progress | None = None
+    ) -> Iterator[Result]:
+        """The same one by one, `CHUNK` texts at a time: for more texts than should be waited for."""
+        remaining = iter(texts)
+        while chunk := list(islice(remaining, CHUNK)):
+            yield from self.translate_all(chunk, search, progress)
+
+    @property
+    def search(self) -> SearchConfig:
+        """The search of the run's recipe."""
+        return self.run.config.search
+
+    def search_with(self, given: SearchConfig | None = None, **fields: Any) -> SearchConfig:
+        """The recipe's search with these fields set, or those that are set in `given`.
+
+        `n_best` outputs need as many beams: where the beams are not set they are raised to that.
+        """
+        fields = {**(given.model_dump(exclude_unset=True) if given else {}), **fields}
+        merged = {**self.search.model_dump(), **fields}
+        wanted = fields.get("n_best")
+        if "beams" not in fields and isinstance(wanted, int) and not merged["sample"]:
+            merged["beams"] = max(self.search.beams, wanted)
+        return settle({"search": merged}, where="search").search
+
+    @abstractmethod
+    def _results(self, texts: Sequence[str], search: SearchConfig, progress: Progress | None) -> list[Result]: ...
+
+    # --- looking inside ------------------------------------------------------------------------------------------
+
+    def trace(self, text: str, target: str) -> Trace:
+        """Every attention and hidden state of one teacher-forced pass: `text` is read, `target` is given."""
+        return self._trace(self.forced_pair(text, target))
+
+    def trace_all(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Trace]:
+        """The trace of each example, many in one pass."""
+        pairs = [self.forced_pair(example.source, example.target) for example in examples]
+        with self._silencing():
+            return traces(self.run.model, pairs, progress)
+
+    def without(self, *heads: str) -> Self:
+        """The same pipeline with attentions (`decoder.layers.1.cross_attention`) or heads (`….2`) silenced."""
+        if self.model is not self.run.model:
+            raise UserError("an ensemble has no heads of its own to silence; load one run alone")
+        ablated = copy(self)
+        ablated._silenced = without(self.run.model, heads)
+        return ablated
+
+    def untrained(self, seed: int = 0) -> Self:
+        """The same pipeline around the same architecture with random weights: what is there without learning."""
+        run = self.run
+        shared = run.source_tokenizer is run.target_tokenizer
+        sizes = run.source_tokenizer.size, run.target_tokenizer.size
+        return type(self)(replace(run, model=build_model(run.config.model, *sizes, shared, seed).eval()))
+
+    @abstractmethod
+    def forced_pair(self, text: str, target: str) -> Dictation:
+        """`text` as the model reads it, and `target` for teacher forcing."""
+
+    def _trace(self, pair: Dictation) -> Trace:
+        with self._silencing():
+            return trace(self.run.model, pair)
+
+    def _silencing(self) -> AbstractContextManager[object]:
+        """Inside this context the heads chosen by `without` are silent."""
+        return watching(self.model, self._silenced, record=False) if self._silenced else nullcontext()
+
+    # --- measuring -----------------------------------------------------------------------------------------------
+
+    def evaluate(
+        self,
+        examples: Sequence[Example],
+        search: SearchConfig | None = None,
+        progress: Progress | None = None,
+        tokenize: str | None = None,
+    ) -> Report:
+        """How good the model is on these pairs. `search`: without it the recipe's.
+
+        `tokenize`: how BLEU splits words, by a name of sacreBLEU's; without it, by the script of the references.
+        """
+        if tokenize is not None and self.run.task not in ("translation", "captioning"):
+            raise UserError(f"--tokenize {tokenize}: this run is for {self.run.task}, which BLEU does not measure")
+        return self._report(list(examples), search or self.search, progress, tokenize)
+
+    @abstractmethod
+    def _report(
+        self, examples: list[Example], search: SearchConfig, progress: Progress | None, tokenize: str | None
+    ) -> Report: ...
+
+    def examples(
+        self,
+        split: Literal["dev", "test"] = "test",
+        source: str | Path | None = None,
+        reference: str | Path | None = None,
+    ) -> list[Example]:
+        """What to evaluate on: the run's own examples, or the lines of two parallel files.
+
+        A language model needs `reference` alone, its text.
+        """
+        if reference is None:
+            if source is not None:
+                raise UserError(f"--source {source} needs --reference, its true translations")
+            own = self.run.examples(split)
+            if not own:
+                raise UserError(f"{self.run.path} holds no {split} examples; give --source and --reference")
+            return own
+        if source is None and self.run.task != "continuation":
+            raise UserError(f"--reference {reference} needs --source, the texts to translate")
+        references = list(read_lines(reference))
+        sources = list(read_lines(source)) if source is not None else [""] * len(references)
+        if len(sources) != len(references):
+            raise UserError(
+                f"{source} has {len(sources)} lines and {reference} has {len(references)}; they must be parallel"
+            )
+        if not references:
+            raise UserError(f"{reference} is empty: there is nothing to evaluate")
+        return [Example(*pair) for pair in zip(sources, references, strict=True)]
+
+    def teacher_forced(self, examples: Sequence[Example]) -> TeacherForced | None:
+        """Loss and accuracy when every token is predicted from the true ones before it; None where one does not fit."""
+        batches = self.batches(examples)
+        if batches is None:
+            return None
+        with self._silencing():
+            return teacher_forced(self.model, batches)
+
+    def batches(self, examples: Sequence[Example]) -> list[Batch] | None:
+        """The examples as the model takes them; None where one does not fit."""
+        sources = self.run.source_tokenizer.encode_batch([example.source for example in examples])
+        if self.run.task == "classification":
+            targets: list[list[int]] = [[] for _ in examples]
+        else:
+            targets = self.run.target_tokenizer.encode_batch([example.target for example in examples])
+        if any(too_long(self.model, *ids) for ids in zip(sources, targets, strict=True)):
+            return None
+        pairs, _ = encode_pairs(list(examples), self.run.source_tokenizer, self.run.target_tokenizer)
+        return [make_batch(pairs, rows) for rows in plan(pairs, self.search.batch_tokens, seed=0, epoch=0)]
+
+    # --- for the kinds of model ----------------------------------------------------------------------------------
+
+    def encoder_input(self, source: Source) -> tuple[list[int] | Picture, tuple[str, ...]]:
+        """All that the encoder reads, a text with its end, and a name for each of its positions."""
+        if isinstance(source, Picture):
+            assert isinstance(self.source_tokenizer, Pictures)
+            return source, tuple(self.source_tokenizer.tokens(source))
+        assert not isinstance(self.source_tokenizer, Pictures)
+        ids = [*source, EOS]
+        return ids, tuple(self.source_tokenizer.tokens(ids))
+
+    def check_fits(self, source: Source, target: list[int]) -> None:
+        """Refuse what is longer than the model's positions."""
+        problem = too_long(self.model, source, target)
+        if problem is not None:
+            raise UserError(str(problem))

@@ -1,0 +1,61 @@
+"""Text generation: a language model continues a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from regard.analysis.trace import Dictation
+from regard.config import SearchConfig
+from regard.data.corpus import Example, load_corpus
+from regard.data.image_store import Picture
+from regard.data.tokenizer import BOS, EOS
+from regard.errors import UserError
+from regard.evaluation import Report, baselines, evaluate_language
+from regard.inference import decode
+from regard.inference.batching import Source
+from regard.pipeline.interface import Progress
+from regard.pipeline.result import NOTHING, Result
+from regard.pipeline.text_model import TextModel
+
+NEW_TOKENS = 200  # that a language model generates, where no limit is set
+
+
+class TextGenerator(TextModel):
+    """A language model: generates the text that follows the given one."""
+
+    def _results(self, texts: Sequence[str], search: SearchConfig, progress: Progress | None) -> list[Result]:
+        search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
+        rows = [row for row, text in enumerate(texts) if text]
+        prefixes = self.target_tokenizer.encode_batch([texts[row] for row in rows])
+        results = [NOTHING] * len(texts)
+        lexicon = self.lexicon_for(search)
+        decoded = decode(self.model, [[] for _ in rows], search, prefixes, progress, lexicon)
+        for row, prefix, hypotheses in zip(rows, prefixes, decoded, strict=True):
+            results[row] = self.result(prefix, hypotheses)
+        return results
+
+    def forced_pair(self, text: str, target: str) -> Dictation:
+        return self.pair_of_ids(self.target_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+
+    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> Dictation:
+        """The text and its continuation are one row of tokens, which the decoder reads after an empty source."""
+        assert not isinstance(source, Picture)
+        ids, tokens = [*source, *target_ids], self.target_tokenizer.tokens
+        target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
+        self.check_fits([], target_in[1:])
+        return Dictation([EOS], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
+
+    def _report(
+        self, examples: list[Example], search: SearchConfig, progress: Progress | None, tokenize: str | None
+    ) -> Report:
+        if any(example.source for example in examples):
+            raise UserError("this run is a language model: give --reference its text, and no --source")
+        forced = self.teacher_forced(examples)
+        if forced is None:
+            raise UserError(f"a text is longer than the {self.model.max_total} positions of the model; split it")
+        return evaluate_language(forced, [example.target for example in examples])
+
+    def baselines(self, examples: Sequence[Example]) -> dict[str, float]:
+        """Bits per character of gzip and of a character 5-gram, trained on the run's corpus."""
+        train = [example.target for example in load_corpus(self.run.config.data).train]
+        return baselines(train, [example.target for example in examples])

@@ -1,0 +1,128 @@
+"""Models that generate text: what a search returns becomes results that can be traced."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+from regard.analysis.trace import Dictation
+from regard.checkpoint import LEXICON, Run
+from regard.config import SearchConfig
+from regard.data.corpus import Example
+from regard.data.lexicon import Lexicon
+from regard.data.tokenizer import BOS, EOS, Tokenizer
+from regard.errors import UserError
+from regard.evaluation import Report
+from regard.inference import Hypothesis, TooLong, decode
+from regard.inference.batching import Source, evaluating
+from regard.inference.beam_tree import BeamTree, beam_tree
+from regard.inference.incremental.prepared import Rehearsal
+from regard.models.seq2seq import Model
+from regard.pipeline.interface import Pipeline, Progress
+from regard.pipeline.result import NOTHING, Result, no_result
+
+
+class TextModel(Pipeline, ABC):
+    """Hypotheses of a search become results."""
+
+    @property
+    def target_tokenizer(self) -> Tokenizer:
+        assert isinstance(self.run.target_tokenizer, Tokenizer)
+        return self.run.target_tokenizer
+
+    def result(self, source: Source, hypotheses: list[Hypothesis] | TooLong) -> Result:
+        """`source`: ids or a picture; of a language model, the ids of the text that it continues."""
+        if isinstance(hypotheses, TooLong):
+            return no_result(hypotheses)
+        best, *others = hypotheses
+        alternatives = tuple(self._result(source, hypothesis) for hypothesis in hypotheses) if others else ()
+        return self._result(source, best, alternatives)
+
+    def _result(self, source: Source, hypothesis: Hypothesis, alternatives: tuple[Result, ...] = ()) -> Result:
+        ids = list(hypothesis.tokens)
+        return Result(
+            text=self.target_tokenizer.decode(ids),
+            score=hypothesis.score,
+            tokens=tuple(self.target_tokenizer.tokens(ids)),
+            log_prob=hypothesis.log_prob,
+            finished=hypothesis.finished,
+            alternatives=alternatives,
+            tracer=lambda: self._trace(self.pair_of_ids(source, ids, hypothesis.finished)),
+        )
+
+    def lexicon_for(self, search: SearchConfig) -> Lexicon | None:
+        """The lexicon that short lists are made of, where the search has them."""
+        if search.short_list and self.run.lexicon is None:
+            raise UserError(
+                f"search.short_list: {self.run.path} has no {LEXICON}, which training makes for translations with a "
+                "vocabulary of a thousand entries or more; search with --no-short-list (short_list=False)"
+            )
+        return self.run.lexicon if search.short_list else None
+
+    @abstractmethod
+    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> Dictation:
+        """A source and its target for teacher forcing. `finished`: the end of the sentence is part of the target."""
+
+
+class SourceToText(TextModel, ABC):
+    """An encoder reads a source, a text or a picture; a decoder generates the target."""
+
+    def __init__(self, run: Run, model: Model | None = None) -> None:
+        super().__init__(run, model)
+        self._rehearsal = Rehearsal(self.model)
+
+    def _results(self, texts: Sequence[str], search: SearchConfig, progress: Progress | None) -> list[Result]:
+        rows = [row for row, text in enumerate(texts) if text.strip()]
+        sources = self.source_tokenizer.encode_batch([texts[row] for row in rows])
+        results = [NOTHING] * len(texts)
+        for index, hypotheses in self.search_for(sources, search, progress):  # results are made while it goes on
+            results[rows[index]] = self.result(sources[index], hypotheses)
+        return results
+
+    def _report(
+        self, examples: list[Example], search: SearchConfig, progress: Progress | None, tokenize: str | None
+    ) -> Report:
+        best = search.model_copy(update={"n_best": 1})
+        results = self.translate_all([example.source for example in examples], best, progress)
+        return self.report(examples, results, tokenize)
+
+    @abstractmethod
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
+        """How good these results for these examples are."""
+
+    def search_for(
+        self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
+    ) -> Iterator[tuple[int, list[Hypothesis] | TooLong]]:
+        """The index of each source and its hypotheses, in any order."""
+        lexicon = self.lexicon_for(search)
+        with evaluating(self.model):  # the prepared model has a mode of its own
+            hypotheses = decode(self._rehearsal.model(), sources, search, None, progress, lexicon)
+        yield from enumerate(hypotheses)
+
+    def forced_pair(self, text: str, target: str) -> Dictation:
+        return self.pair_of_ids(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+
+    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> Dictation:
+        """Row t of the cross-attention belongs to the output token t: what was attended to when it was predicted."""
+        self.check_fits(source, target_ids if finished else target_ids[:-1])
+        target_in = [BOS, *target_ids] if finished else [BOS, *target_ids[:-1]]
+        target_out = [*target_ids, EOS] if finished else target_ids
+        source_in, source_tokens = self.encoder_input(source)
+        tokens = self.target_tokenizer.tokens
+        return Dictation(source_in, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
+
+    def beam_tree(self, text: str, search: SearchConfig | None = None) -> BeamTree:
+        """Every hypothesis that the beam search for this source kept, step by step. `search`: or the recipe's."""
+        search = search or self.search
+        if search.sample:
+            raise UserError("a beam tree shows a beam search, and sampling has none; leave --sample (sample=True) out")
+        if search.short_list:
+            raise UserError("a beam tree shows a search through all tokens; give --no-short-list (short_list=False)")
+        if search.beams < 2:
+            raise UserError(f"a beam tree needs two beams or more, not {search.beams}; give --beams 3 (beams=3)")
+        if not text.strip():
+            raise UserError("the text is empty; give a source to search for")
+        source = self.source_tokenizer.encode(text)
+        self.check_fits(source, [])
+        with self._silencing():
+            return beam_tree(self.model, source, search)
