@@ -61,7 +61,12 @@ def test_files_and_functions_stay_small(file: str) -> None:
     assert len(text.splitlines()) <= 300
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno - node.lineno < 60, node.name
+            assert node.end_lineno - node.lineno - docstring_lines(node) < 60, node.name
+
+
+def docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Help texts of the command line and formulas do not count as code."""
+    return len((ast.get_docstring(node) or "").splitlines())
 
 
 def test_files_are_named_after_what_they_hold() -> None:

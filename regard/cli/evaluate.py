@@ -53,8 +53,7 @@ def evaluate(
     engine
         What decodes, as in `regard translate`: the score of int8 shows what its speed costs.
     tokenize
-        How BLEU splits words: none for text that is tokenised by spaces already, as papers on Multi30k report it;
-        without it 13a, or characters for scripts that put no spaces between words.
+        How BLEU splits words (13a, or characters for scripts without spaces); none: the text is tokenised already.
     threads
         CPU threads.
     baselines
@@ -69,11 +68,11 @@ def evaluate(
     from regard.evaluation import render
     from regard.pipeline import load
 
+    if alignments is not None and (tokenize is not None or engine != "torch" or ensemble):
+        raise UserError("--alignments reads attention: no BLEU, no ensemble, no other engine; leave them out")
     model = load(run, threads, engine=engine, ensemble=ensemble or ())
     examples = model.examples(split, source, reference)
     if alignments is not None:
-        if tokenize is not None or engine != "torch" or ensemble:
-            raise UserError("--alignments reads attention: no BLEU, no ensemble, no other engine; leave them out")
         return _align(model, examples, alignments, json)
     with progress_bar("evaluating", len(examples)) as progress:
         report = model.evaluate(examples, model.search_with(search), progress, tokenize)

@@ -89,13 +89,18 @@ def translate(
             file.write(_line(number, result, json, chosen.n_best, bool(text)) + "\n")
             if alignments is not None:
                 links.write(pharaoh(result.alignment(attention)) + "\n")
-            unfinished += not result.finished and result.problem is None
-            if result.problem:
-                print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
+            unfinished += _reported(number, result)
     if unfinished:
         longer = "raise --max-tokens for more"
         print(f"regard: {unfinished} of {len(texts)} outputs reached the length limit; {longer}", file=sys.stderr)
     return 0
+
+
+def _reported(number: int, result: Result) -> bool:
+    """Whether the length limit ended this output; a line without an output is reported."""
+    if result.problem:
+        print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
+    return not result.finished and result.problem is None
 
 
 def _greedy(run: Path, search: SearchConfig) -> bool:
