@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,21 +13,9 @@ import pytest
 import regard
 
 ROOT = Path(regard.__file__).parent
-ORDER = [
-    "errors",
-    "files",
-    "plotting",
-    "threads",
-    "config",
-    "data",
-    "kernels",
-    "nn",
-    "models",
-    "weights",
-    "checkpoint",
-    "training",
-]
-ORDER += ["inference", "evaluation", "analysis", "pipeline", "experiment", "apps", "cli"]
+CONTRIBUTING = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+READING_ORDER = CONTRIBUTING.partition("## Reading order")[2].partition("\n## ")[0]
+ORDER = re.findall(r"^\d+\. `([a-z0-9]+)(?:/|\.py)`", READING_ORDER, re.MULTILINE)
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
 BENCHMARKS = {f"benchmarks/{path.name}": path for path in sorted((ROOT.parent / "benchmarks").glob("*.py"))}
 DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms
@@ -46,6 +35,10 @@ def imported(tree: ast.Module) -> set[str]:
             assert node.level == 0, "write imports in full"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return {name.split(".")[1] if "." in name else "" for name in names if name.split(".")[0] == "regard"}
+
+
+def test_the_reading_order_names_every_room_once() -> None:
+    assert sorted(ORDER) == sorted({room(file) for file in FILES if file not in DOORS})
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file not in DOORS])
