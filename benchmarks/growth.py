@@ -20,7 +20,7 @@ from _machine import machine
 from _rounds import spread, timed
 from torch import Tensor, nn
 
-from regard.apps.lessons.cost import exponent, saved_bytes
+from regard.apps.lessons.complexity import exponent, saved_bytes
 from regard.apps.lessons.three_ways import convolution, fused_attention, open_attention
 from regard.nn.masks import key_mask
 from regard.nn.recurrent import Stack

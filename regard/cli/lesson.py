@@ -27,26 +27,26 @@ def lesson(
     Parameters
     ----------
     name
-        Which lesson; `all` gives all of them; without a name they are listed.
+        Which lesson, or `all`; without a name the lessons are listed.
     size
-        quick takes a minute or two a lesson, full takes longer and says more, tiny only checks that it runs.
+        quick takes a minute or two a lesson; full takes longer and proves more; tiny only checks that it runs.
     seeds
         How many trainings of each model (quick 2, full 5).
     workers
-        Trainings at a time, one thread each.
+        Trainings in parallel, one thread each.
     out
         The page with the figures (runs/lessons/NAME.html); written after each lesson.
     json
         Print JSON.
     """
-    from regard.apps.lessons import LESSONS, find_lesson, teach
+    from regard.apps.lessons import LESSONS, find_lesson, run_lessons
     from regard.apps.lessons.report import html, json_text, text
     from regard.cli.progress import stages
     from regard.files import check_writable, write_text
 
     if name is None:
-        width = max(len(one.name) for one in LESSONS)
-        print("\n".join(f"{one.name:<{width}}  {one.claim}" for one in LESSONS))
+        width = max(len(known.name) for known in LESSONS)
+        print("\n".join(f"{known.name:<{width}}  {known.claim}" for known in LESSONS))
         print("\nregard lesson NAME runs one, regard lesson all --out report.html all of them", file=sys.stderr)
         return 0
     page = out or Path("runs") / "lessons" / f"{name}.html"
@@ -56,17 +56,17 @@ def lesson(
     if out is None:
         page.parent.mkdir(parents=True, exist_ok=True)
     check_writable(page)
-    held = []
+    results = []
     try:
         with stages() as progress:
-            for one in teach(lessons, size, seeds, workers, progress):
-                held.append(one)
-                write_text(page, html(held))
+            for result in run_lessons(lessons, size, seeds, workers, progress):
+                results.append(result)
+                write_text(page, html(results))
                 if not json:
-                    print(text(one), flush=True)
+                    print(text(result), flush=True)
     finally:  # after Ctrl-C, too
-        if json and held:
-            print(json_text(held), end="")
-        if held:
+        if json and results:
+            print(json_text(results), end="")
+        if results:
             print(f"the page: {page}", file=sys.stderr)
     return 0

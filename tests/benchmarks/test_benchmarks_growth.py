@@ -8,7 +8,7 @@ import growth
 import pytest
 import torch
 
-from regard.apps.lessons.cost import saved_bytes
+from regard.apps.lessons.complexity import saved_bytes
 from regard.apps.lessons.three_ways import open_attention
 from regard.nn.masks import key_mask
 

@@ -1,21 +1,21 @@
-"""The lessons: one file per claim of the lectures; what it says, the experiment, the verdict."""
+"""The lessons: one file for each claim of the lectures, with its experiment and its verdict."""
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Size, Table, Verdict
 from regard.apps.lessons.index import LESSONS, find_lesson
-from regard.apps.lessons.report import Held
-from regard.apps.lessons.teach import teach
-from regard.apps.lessons.trials import Trials
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Size, Table, Verdict
+from regard.apps.lessons.report import LessonResult
+from regard.apps.lessons.run import run_lessons
+from regard.apps.lessons.worker_pool import WorkerPool
 
 __all__ = [
     "LESSONS",
+    "Budget",
     "Finding",
-    "Held",
     "Lesson",
-    "Setting",
+    "LessonResult",
     "Size",
     "Table",
-    "Trials",
     "Verdict",
+    "WorkerPool",
     "find_lesson",
-    "teach",
+    "run_lessons",
 ]

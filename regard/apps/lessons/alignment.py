@@ -12,8 +12,8 @@ from regard.analysis.alignment import Gold, Link, alignment_error_rate
 from regard.analysis.maps import AttentionMap
 from regard.analysis.picture import map_svg
 from regard.analysis.trace import Trace
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, margin, mean_range
-from regard.apps.lessons.trials import trained
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
+from regard.apps.lessons.training import trained
 from regard.config import DataConfig, Tree, merge
 from regard.data.embedded.dates import Piece, WrittenDate, written_dates
 from regard.pipeline import Pipeline
@@ -130,21 +130,21 @@ def _traces(model: Pipeline, dates: Sequence[WrittenDate]) -> dict[WrittenDate, 
     return {date: model.trace(pair.source, pair.target) for date, pair in pairs.items()}
 
 
-def run(setting: Setting) -> Finding:
-    steps, held_out = setting.pick(tiny=10, quick=500, full=2000), setting.pick(tiny=10, quick=100, full=500)
+def run(budget: Budget) -> Finding:
+    steps, held_out = budget.pick(tiny=10, quick=500, full=2000), budget.pick(tiny=10, quick=100, full=500)
     settings: Tree = {
         "data": {
             "corpus": "dates",
-            "examples": setting.pick(tiny=200, quick=10_000, full=30_000),
+            "examples": budget.pick(tiny=200, quick=10_000, full=30_000),
             "dev_examples": held_out,
             "test_examples": held_out,
         },
         "tokenizer": {"kind": "character"},
-        "model": {"width": setting.pick(tiny=16, quick=64, full=128), "dropout": 0.0},
+        "model": {"width": budget.pick(tiny=16, quick=64, full=128), "dropout": 0.0},
         "training": {
             "steps": steps,
-            "batch_tokens": setting.pick(tiny=256, quick=1024, full=1024),
-            "rate": setting.pick(tiny=4e-3, quick=4e-3, full=2e-3),
+            "batch_tokens": budget.pick(tiny=256, quick=1024, full=1024),
+            "rate": budget.pick(tiny=4e-3, quick=4e-3, full=2e-3),
             "schedule": "cosine",
             "metric": "loss",
             "evaluate_every": max(steps // 4, 1),
@@ -155,7 +155,7 @@ def run(setting: Setting) -> Finding:
         for pair in PAIRS
         for name, tree in MODELS.items()
     }
-    found = setting.compare("alignment", aligned, jobs)
+    found = budget.compare("alignment", aligned, jobs)
     verdicts = [
         margin(
             f"{name}: attention errs less than the diagonal",

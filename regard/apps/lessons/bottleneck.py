@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from statistics import mean
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, margin, mean_range
-from regard.apps.lessons.reversing import reversed_words, reversing
-from regard.apps.lessons.trials import trained
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
+from regard.apps.lessons.reverse_task import reverse_task
+from regard.apps.lessons.training import greedy_report, trained
 from regard.config import Tree, merge
 from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
 
@@ -22,15 +22,15 @@ MODELS: dict[str, Tree] = {
 def accuracy_by_length(settings: Tree) -> Points:
     """Train, then (length, exact match in %) of held-out words, greedy."""
     with trained(settings) as model:
-        report = reversed_words(model)
+        report = greedy_report(model)
     return [((one["shortest"] + one["longest"]) / 2, one["exact"]) for one in report["by_length"]]
 
 
-def run(setting: Setting) -> Finding:
-    longest = setting.pick(tiny=6, quick=16, full=20)
-    steps = setting.pick(tiny=20, quick=700, full=5000)
-    task = reversing(setting, longest, steps)
-    curves = setting.compare(
+def run(budget: Budget) -> Finding:
+    longest = budget.pick(tiny=6, quick=16, full=20)
+    steps = budget.pick(tiny=20, quick=700, full=5000)
+    task = reverse_task(budget, longest, steps)
+    curves = budget.compare(
         "bottleneck", accuracy_by_length, {name: merge(task, tree) for name, tree in MODELS.items()}
     )
 

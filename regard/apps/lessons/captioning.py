@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import mean
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, differences, margin, mean_range
-from regard.apps.lessons.trials import trained
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differences, margin, mean_range
+from regard.apps.lessons.training import trained
 from regard.config import Tree, merge
 from regard.data.embedded.scene import Scene, parse
 from regard.data.embedded.shapes import mentions
@@ -46,26 +46,26 @@ def chance(scene: Scene, caption: str, cells: int) -> float:
     return mean(sum(on(thing, cell, cells) for cell in range(cells)) / cells for thing, _ in mentions(scene, caption))
 
 
-def run(setting: Setting) -> Finding:
-    steps = setting.pick(tiny=6, quick=700, full=5000)
+def run(budget: Budget) -> Finding:
+    steps = budget.pick(tiny=6, quick=700, full=5000)
     task: Tree = {
         "data": {
             "corpus": "shapes",
-            "examples": setting.pick(tiny=60, quick=8000, full=30_000),
-            "dev_examples": setting.pick(tiny=10, quick=100, full=500),
-            "test_examples": setting.pick(tiny=10, quick=300, full=1000),
+            "examples": budget.pick(tiny=60, quick=8000, full=30_000),
+            "dev_examples": budget.pick(tiny=10, quick=100, full=500),
+            "test_examples": budget.pick(tiny=10, quick=300, full=1000),
         },
-        "model": {"width": setting.pick(tiny=16, quick=48, full=64)},
+        "model": {"width": budget.pick(tiny=16, quick=48, full=64)},
         "training": {
             "steps": steps,
-            "batch_tokens": setting.pick(tiny=512, quick=2048, full=4096),
+            "batch_tokens": budget.pick(tiny=512, quick=2048, full=4096),
             "rate": 3e-3,
             "schedule": "cosine",
             "metric": "loss",
             "evaluate_every": max(steps // 4, 1),
         },
     }
-    found = setting.compare("captioning", captioned, {name: merge(task, tree) for name, tree in MODELS.items()})
+    found = budget.compare("captioning", captioned, {name: merge(task, tree) for name, tree in MODELS.items()})
     exact, words = (
         {name: [getattr(one, what) for one in each] for name, each in found.items()} for what in ("exact", "words")
     )

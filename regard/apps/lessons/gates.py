@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict, margin, mean_range
-from regard.apps.lessons.trials import trained_on
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, margin, mean_range
+from regard.apps.lessons.training import trained_on
 from regard.config import Tree, merge
 from regard.data.examples import Example
 from regard.data.tokenizer import EOS
@@ -80,13 +80,13 @@ def bridged(accuracies: Points) -> float:
     return reach
 
 
-def run(setting: Setting) -> Finding:
-    distances = setting.pick(tiny=(2, 4), quick=(2, 4, 8, 16, 32), full=(2, 4, 8, 16, 32, 64, 128))
-    steps, rows = setting.pick(tiny=10, quick=600, full=3000), setting.pick(tiny=8, quick=32, full=64)
-    width = setting.pick(tiny=16, quick=64, full=128)
+def run(budget: Budget) -> Finding:
+    distances = budget.pick(tiny=(2, 4), quick=(2, 4, 8, 16, 32), full=(2, 4, 8, 16, 32, 64, 128))
+    steps, rows = budget.pick(tiny=10, quick=600, full=3000), budget.pick(tiny=8, quick=32, full=64)
+    width = budget.pick(tiny=16, quick=64, full=128)
     task: Tree = {
-        "strings": {"count": setting.pick(tiny=300, quick=8000, full=50_000)},
-        "data": {"dev_examples": 100, "test_examples": setting.pick(tiny=50, quick=400, full=1000)},
+        "strings": {"count": budget.pick(tiny=300, quick=8000, full=50_000)},
+        "data": {"dev_examples": 100, "test_examples": budget.pick(tiny=50, quick=400, full=1000)},
         "tokenizer": {"kind": "character"},
         "model": {
             "preset": "lstm-classifier",
@@ -112,8 +112,8 @@ def run(setting: Setting) -> Finding:
         for name, cell in CELLS.items()
         for distance in distances
     }
-    answers = setting.compare("gates", remembered, trials)
-    seeds = range(len(setting.seeds))
+    answers = budget.compare("gates", remembered, trials)
+    seeds = range(len(budget.seeds))
     accuracy: dict[str, list[Points]] = {}
     reaching: dict[str, list[Points]] = {}  # how much gradient the first letter has, once trained
     for name in CELLS:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.apps.lessons.bricks import Brick, bricks
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, bound, margin
-from regard.apps.lessons.cost import exponent
+from regard.apps.lessons.complexity import exponent
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin
 from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
 
 FORWARD, CENTRAL = "(f(x+h) - f(x)) / h", "(f(x+h) - f(x-h)) / 2h"
@@ -90,20 +90,20 @@ def depth(points: Points) -> float:
     return math.log10(max(min(points[0][1], points[-1][1]), 1e-18) / floor)
 
 
-def run(setting: Setting) -> Finding:
-    directions = setting.pick(tiny=1, quick=4, full=16)
+def run(budget: Budget) -> Finding:
+    directions = budget.pick(tiny=1, quick=4, full=16)
     found: dict[str, list[Errors]] = {}
-    for seed in setting.seeds:
+    for seed in budget.seeds:
         wall = bricks(seed)
         for place, brick in enumerate(wall):
-            setting.trials.progress(f"gradients, seed {seed}", place, len(wall))
+            budget.pool.progress(f"gradients, seed {seed}", place, len(wall))
             found.setdefault(brick.name, []).append(errors(brick, seed, directions))
-    wrong = [errors(wrong_brick(seed), seed, directions) for seed in setting.seeds]
+    wrong = [errors(wrong_brick(seed), seed, directions) for seed in budget.seeds]
     worst = {formula: max(best(one[formula])[0] for each in found.values() for one in each) for formula in FORMULAS}
 
     def middle(formula: str, low: float, high: float) -> list[float]:
         """The median brick's slope, seed by seed."""
-        count = range(len(setting.seeds))
+        count = range(len(budget.seeds))
         return [median(slope(each[place][formula], low, high) for each in found.values()) for place in count]
 
     verdicts = []
@@ -115,7 +115,7 @@ def run(setting: Setting) -> Finding:
         verdicts.append(bound(f"the error falls as h{'²' if ORDER[formula] == 2 else ''}: exponent off by", off, 0.25))
         off = max(abs(one + 1) for one in middle(formula, *RISING))
         verdicts.append(bound("and then rises as 1/h, by rounding: exponent off by", off, 0.25))
-        deep = [median(depth(each[place][formula]) for each in found.values()) for place in range(len(setting.seeds))]
+        deep = [median(depth(each[place][formula]) for each in found.values()) for place in range(len(budget.seeds))]
         verdicts.append(margin("the median brick's V is deep", deep, "powers of ten", more_than=2))
     missed = [min(best(one[formula])[0] for formula in FORMULAS) for one in wrong]
     verdicts.append(margin("a wrong derivative is noticed: its error at the best h", missed, "of it", more_than=0.01))

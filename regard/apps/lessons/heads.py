@@ -16,9 +16,9 @@ from torch.nn import functional as F
 from regard.analysis.picture import map_svg
 from regard.analysis.roles import Known, measure_roles
 from regard.analysis.sweep import sweep
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict, differences, margin, mean_range
-from regard.apps.lessons.reversing import reversed_words, reversing
-from regard.apps.lessons.trials import trained
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, differences, margin, mean_range
+from regard.apps.lessons.reverse_task import reverse_task
+from regard.apps.lessons.training import greedy_report, trained
 from regard.config import Tree, merge
 from regard.data.tokenizer import BOS, EOS
 from regard.nn.taps import watching
@@ -76,7 +76,7 @@ def divided(job: Tree) -> dict[str, Any]:
     settings = dict(job)
     length, described_too = settings.pop("length"), job["model"]["heads"] == SHOWN
     with trained(settings) as pipeline:
-        report = reversed_words(pipeline)
+        report = greedy_report(pipeline)
         weights = watched_words(pipeline, length)
         fresh = watched_words(pipeline.untrained(pipeline.run.config.training.seed), length)
         look = pipeline.trace(ascii_lowercase[:length], ascii_lowercase[:length][::-1])
@@ -91,14 +91,14 @@ def divided(job: Tree) -> dict[str, Any]:
         }
 
 
-def run(setting: Setting) -> Finding:
-    longest = setting.pick(tiny=4, quick=12, full=20)
-    steps = setting.pick(tiny=10, quick=500, full=4000)
+def run(budget: Budget) -> Finding:
+    longest = budget.pick(tiny=4, quick=12, full=20)
+    steps = budget.pick(tiny=10, quick=500, full=4000)
     transformer: Tree = {"length": longest, "model": {"preset": "transformer", "depth": 2}}
-    task = merge(reversing(setting, longest, steps), transformer)
+    task = merge(reverse_task(budget, longest, steps), transformer)
     width = task["model"]["width"]
     trials = {_name(heads): merge(task, {"model": {"heads": heads}}) for heads in HEADS}
-    answers = setting.compare("heads", divided, trials)
+    answers = budget.compare("heads", divided, trials)
     rows = [
         (
             name,
@@ -121,7 +121,7 @@ def run(setting: Setting) -> Finding:
         f"learns for {steps:,} steps to write words of 1 to {longest} letters back to front, where each letter "
         "has one right place to look at; exact match on unseen words. Two heads are apart by the share of their "
         f"weight that is on other keys; the mean over all pairs and attentions. Of the model with {SHOWN} heads and "
-        f"seed {setting.seeds[0]}: what each head looks at most "
+        f"seed {budget.seeds[0]}: what each head looks at most "
         "above chance (aligned: the letter to write), with which share of its weight, and how much the loss rises "
         "when it is silenced.",
         tables=(

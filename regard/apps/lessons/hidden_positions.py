@@ -7,9 +7,9 @@ from functools import partial
 from statistics import mean
 
 from regard.analysis.probes import probe_positions
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, margin, mean_range
-from regard.apps.lessons.reversing import reversing
-from regard.apps.lessons.trials import trained
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
+from regard.apps.lessons.reverse_task import reverse_task
+from regard.apps.lessons.training import trained
 from regard.config import Tree, merge
 from regard.plotting import COLOURS, Axis, Line, Panel, picture
 
@@ -44,18 +44,18 @@ def constant_guess(length: int) -> float:
     return mean(abs(place - length // 2) for place in range(length))
 
 
-def run(setting: Setting) -> Finding:
-    steps, depth = setting.pick(tiny=4, quick=500, full=2000), setting.pick(tiny=1, quick=3, full=4)
-    letters, words = setting.pick(tiny=4, quick=10, full=16), setting.pick(tiny=20, quick=120, full=400)
+def run(budget: Budget) -> Finding:
+    steps, depth = budget.pick(tiny=4, quick=500, full=2000), budget.pick(tiny=1, quick=3, full=4)
+    letters, words = budget.pick(tiny=4, quick=10, full=16), budget.pick(tiny=20, quick=120, full=400)
     settings: Tree = merge(
-        reversing(setting, letters, steps),
+        reverse_task(budget, letters, steps),
         {
             "data": {"lengths": f"{letters}-{letters}"},
             "model": {"preset": "transformer-language", "depth": depth},
         },
     )
     jobs = {name: merge(settings, {"model": {"positions": kind}}) for name, kind in KINDS.items()}
-    found = setting.compare("hidden-positions", partial(probed, words=words), jobs)
+    found = budget.compare("hidden-positions", partial(probed, words=words), jobs)
     length = letters + 1  # with the mark that parts the word from its reverse
     blind = constant_guess(length)
     best = [min(one.trained) for one in found[NONE]]

@@ -22,7 +22,7 @@ from regard.apps.lessons import (
     teacher_forcing,
     three_ways,
 )
-from regard.apps.lessons.contract import Lesson
+from regard.apps.lessons.lesson import Lesson
 from regard.config.load import near
 from regard.errors import UserError
 
@@ -49,7 +49,7 @@ LESSONS: tuple[Lesson, ...] = (
 
 
 def find_lesson(name: str) -> Lesson:
-    """By name; a typo is answered with what there is."""
+    """The lesson of this name; an unknown name is refused with the nearest one."""
     known = {lesson.name: lesson for lesson in LESSONS}
     if name not in known:
         raise UserError(

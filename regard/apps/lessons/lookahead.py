@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.analysis.probes import fit
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, differences, margin, mean_range
-from regard.apps.lessons.trials import trained_on
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differences, margin, mean_range
+from regard.apps.lessons.training import trained_on
 from regard.config import Tree, merge, settle
 from regard.data.examples import Example
 from regard.data.tokenizer import EOS, Tokenizer
@@ -184,18 +184,18 @@ def by_kind(unseen: list[Sentence], right: list[bool]) -> dict[str, float]:
     return answer
 
 
-def run(setting: Setting) -> Finding:
-    steps = setting.pick(tiny=10, quick=300, full=2000)
-    held_out = setting.pick(tiny=80, quick=800, full=800)
-    width = setting.pick(tiny=16, quick=64, full=128)
+def run(budget: Budget) -> Finding:
+    steps = budget.pick(tiny=10, quick=300, full=2000)
+    held_out = budget.pick(tiny=80, quick=800, full=800)
+    width = budget.pick(tiny=16, quick=64, full=128)
     task: Tree = {
         "data": {"dev_examples": held_out, "test_examples": held_out},
         "tokenizer": {"kind": "word", "shared": False},
         "model": {"width": width, "dropout": 0.0},
         "training": {"steps": steps, "batch_tokens": 512, "rate": 2e-3, "schedule": "cosine", "metric": "loss"},
     }
-    naming = setting.compare("lookahead, naming", named, _with(task, NAMERS))
-    translating = setting.compare("lookahead, translating", translated, _with(task, TRANSLATORS))
+    naming = budget.compare("lookahead, naming", named, _with(task, NAMERS))
+    translating = budget.compare("lookahead, translating", translated, _with(task, TRANSLATORS))
 
     def of(name: str, what: str, kind: str) -> list[float]:
         answers = naming if what == "named" else translating

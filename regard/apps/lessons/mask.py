@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.analysis.maps import AttentionMap
 from regard.analysis.picture import map_svg
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, bound, margin
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin
 from regard.config import settle
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
@@ -143,15 +143,15 @@ def without_mask(preset: str, model: Model, target: Tensor) -> tuple[Reach, Tens
     return reach(preset, f"logits, {UNMASKED}", logits, inputs), influence(logits, inputs)
 
 
-def run(setting: Setting) -> Finding:
-    length = setting.pick(tiny=5, quick=12, full=40)
-    looks = {(preset, seed): look_at(preset, seed, length) for preset in MODELS for seed in setting.seeds}
+def run(budget: Budget) -> Finding:
+    length = budget.pick(tiny=5, quick=12, full=40)
+    looks = {(preset, seed): look_at(preset, seed, length) for preset in MODELS for seed in budget.seeds}
     found = [one for places, _, _ in looks.values() for one in places]
     controls = [control for _, control, _ in looks.values()]
     weights = [one.weight for one in found if one.weight is not None]
-    shown = looks[MODELS[0], setting.seeds[0]][2]
+    shown = looks[MODELS[0], budget.seeds[0]][2]
     titles = ("model", "place", "weight on the future", "gradient from the future", "from the past")
-    first = [looks[preset, setting.seeds[0]] for preset in MODELS]
+    first = [looks[preset, budget.seeds[0]] for preset in MODELS]
     return Finding(
         experiment=f"Untrained models of {DEPTH} layers read a padded batch of {BATCH} sources and targets of {length} "
         "tokens. For every attention of the decoder: its largest weight on a later position, and the largest gradient "
@@ -168,7 +168,7 @@ def run(setting: Setting) -> Finding:
             ),
             margin(
                 "where the mask is missing the future is seen: gradient from it over that from the past",
-                [min(looks[preset, seed][1].seen for preset in MODELS) for seed in setting.seeds],
+                [min(looks[preset, seed][1].seen for preset in MODELS) for seed in budget.seeds],
                 "times",
                 more_than=0.01,
             ),

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict, margin, mean_range
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, margin, mean_range
 from regard.config import ModelConfig
 from regard.models.build import build_model
 from regard.models.classifier import Classifier
@@ -82,14 +82,14 @@ def measure(stack: Stack) -> Measured:
     )
 
 
-def run(setting: Setting) -> Finding:
-    depths = setting.pick(tiny=(1, 2), quick=(1, 2, 4, 8, 16, 24), full=(1, 2, 4, 8, 12, 16, 24, 32, 48))
-    scales = setting.pick(tiny=(1.0,), quick=(0.25, 1.0, 4.0), full=(0.25, 0.5, 1.0, 2.0, 4.0, 16.0))
-    seeds = setting.seeds
+def run(budget: Budget) -> Finding:
+    depths = budget.pick(tiny=(1, 2), quick=(1, 2, 4, 8, 16, 24), full=(1, 2, 4, 8, 12, 16, 24, 32, 48))
+    scales = budget.pick(tiny=(1.0,), quick=(0.25, 1.0, 4.0), full=(0.25, 0.5, 1.0, 2.0, 4.0, 16.0))
+    seeds = budget.seeds
     stacks = [
         Stack(norm, depth, scale, seed) for norm in NAMES for depth in depths for scale in scales for seed in seeds
     ]
-    found = dict(zip(stacks, setting.trials.run("norm", measure, stacks), strict=True))
+    found = dict(zip(stacks, budget.pool.run("norm", measure, stacks), strict=True))
 
     def at(norm: Norm, depth: int, scale: float) -> list[Measured]:
         return [found[Stack(norm, depth, scale, seed)] for seed in seeds]

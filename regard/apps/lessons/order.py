@@ -10,8 +10,8 @@ from statistics import mean
 import torch
 from torch import Tensor
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict, bound, margin, mean_range
-from regard.apps.lessons.trials import trained
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, bound, margin, mean_range
+from regard.apps.lessons.training import trained
 from regard.config import ModelConfig, Tree, merge, preset_fields
 from regard.models.build import build_model
 from regard.plotting import COLOURS, Axis, Bar, bars
@@ -80,21 +80,21 @@ def orders(word: Sequence[object]) -> int:
     return math.factorial(len(word)) // math.prod(math.factorial(count) for count in Counter(word).values())
 
 
-def run(setting: Setting) -> Finding:
-    longest, steps = setting.pick(tiny=4, quick=8, full=12), setting.pick(tiny=10, quick=450, full=2000)
-    residuals = {name: [encoder_residual(tree, seed) for seed in setting.seeds] for name, tree in ENCODERS.items()}
+def run(budget: Budget) -> Finding:
+    longest, steps = budget.pick(tiny=4, quick=8, full=12), budget.pick(tiny=10, quick=450, full=2000)
+    residuals = {name: [encoder_residual(tree, seed) for seed in budget.seeds] for name, tree in ENCODERS.items()}
     settings: Tree = {
         "data": {
             "lengths": f"1-{longest}",
-            "examples": setting.pick(tiny=300, quick=10_000, full=20_000),
-            "dev_examples": setting.pick(tiny=10, quick=200, full=1000),
-            "test_examples": setting.pick(tiny=10, quick=1000, full=1000),
+            "examples": budget.pick(tiny=300, quick=10_000, full=20_000),
+            "dev_examples": budget.pick(tiny=10, quick=200, full=1000),
+            "test_examples": budget.pick(tiny=10, quick=1000, full=1000),
         },
-        "model": {"width": setting.pick(tiny=16, quick=64, full=128), "dropout": 0.0},
+        "model": {"width": budget.pick(tiny=16, quick=64, full=128), "dropout": 0.0},
         "training": {
             "steps": steps,
-            "batch_tokens": setting.pick(tiny=128, quick=512, full=1024),
-            "rate": setting.pick(tiny=4e-3, quick=4e-3, full=2e-3),
+            "batch_tokens": budget.pick(tiny=128, quick=512, full=1024),
+            "rate": budget.pick(tiny=4e-3, quick=4e-3, full=2e-3),
             "schedule": "cosine",
             "metric": "loss",
             "evaluate_every": max(steps // 4, 1),
@@ -104,7 +104,7 @@ def run(setting: Setting) -> Finding:
         f"{task}, {model}": merge(settings, {"data": {"corpus": task}, "model": MODELS[model]})
         for task, model in CONTESTS
     }
-    exact = setting.compare("order", exact_match, jobs)
+    exact = budget.compare("order", exact_match, jobs)
     best = ceiling(range(1, longest + 1))
     return Finding(
         experiment=f"Encoders of three layers (width {WIDTH}, untrained, double precision) read {LENGTH} tokens x, and "

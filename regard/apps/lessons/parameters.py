@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict
 from regard.nn.attention import MultiHeadAttention
 from regard.plotting import COLOURS, Axis, Line, Panel, picture
 
 WIDTH, LENGTHS = 10, (1, 2, 5, 10, 50, 100, 1000)
 
 
-def run(setting: Setting) -> Finding:
+def run(budget: Budget) -> Finding:
     attention = MultiHeadAttention(WIDTH, WIDTH, heads=1, layout="split", dropout=0.0)
     projections = (attention.query_proj, attention.key_proj, attention.value_proj)
     exercise = sum(projection.weight.numel() for projection in projections)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, differences, margin, mean_range
-from regard.apps.lessons.reversing import reversed_words, reversing
-from regard.apps.lessons.trials import trained
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differences, margin, mean_range
+from regard.apps.lessons.reverse_task import reverse_task
+from regard.apps.lessons.training import greedy_report, trained
 from regard.config import Tree, merge
 from regard.plotting import COLOURS, Axis, Line, Panel, picture
 
@@ -25,21 +25,21 @@ MODELS: dict[str, Tree] = {
 def ordered(settings: Tree) -> dict[str, Any]:
     """Train; unseen words exactly right in %, greedy, of all and by length; letters right when told those before."""
     with trained(settings) as pipeline:
-        report = reversed_words(pipeline)
+        report = greedy_report(pipeline)
         parameters = pipeline.run.facts["parameters"]
     lengths = [((one["shortest"] + one["longest"]) / 2, one["exact"]) for one in report["by_length"]]
     whole, tokens = report["exact"]["value"], report["forced"]["token_accuracy"]
     return {"exact": whole, "tokens": tokens, "by length": lengths, "parameters": parameters}
 
 
-def run(setting: Setting) -> Finding:
-    longest = setting.pick(tiny=4, quick=8, full=20)
-    steps = setting.pick(tiny=10, quick=500, full=4000)
+def run(budget: Budget) -> Finding:
+    longest = budget.pick(tiny=4, quick=8, full=20)
+    steps = budget.pick(tiny=10, quick=500, full=4000)
     transformer: Tree = {"model": {"preset": "transformer", "depth": 2, "max_positions": 64}}
-    task = merge(reversing(setting, longest, steps), transformer)
+    task = merge(reverse_task(budget, longest, steps), transformer)
     width = task["model"]["width"]
     trials = {name: merge(task, {"model": fields}) for name, fields in MODELS.items()}
-    answers = setting.compare("positions", ordered, trials)
+    answers = budget.compare("positions", ordered, trials)
     exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
     verdicts = [
         margin(f"{name}: above no positions", differences(exact[name], exact[NONE]), "points", more_than=20)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from regard.apps.lessons.contract import Finding, Lesson, Table, Verdict
+from regard.apps.lessons.lesson import Finding, Lesson, Table, Verdict
 from regard.plotting import page, table
 
 STYLE = """
@@ -18,8 +18,8 @@ STYLE = """
 
 
 @dataclass(frozen=True)
-class Held:
-    """A lesson that was given: what came out, and what it took."""
+class LessonResult:
+    """What a lesson found, with which budget, and how long it took."""
 
     lesson: Lesson
     finding: Finding
@@ -32,47 +32,51 @@ class Held:
         return {**head, "seconds": round(self.seconds, 1), **self.finding.as_dict()}
 
 
-def text(held: Held) -> str:
+def text(result: LessonResult) -> str:
     """The claim, the experiment, the numbers, the verdict."""
-    finding = held.finding
-    parts = [f"{held.lesson.name}: {held.lesson.claim}", finding.experiment]
-    parts += [_plain_table(one) for one in finding.tables]
-    parts.append("\n".join(_verdict_line(one) for one in finding.verdicts))
-    parts.append(f"verdict: {_word(finding.holds)} ({_about(held)})")
+    finding = result.finding
+    parts = [f"{result.lesson.name}: {result.lesson.claim}", finding.experiment]
+    parts += map(_plain_table, finding.tables)
+    parts.append("\n".join(map(_verdict_line, finding.verdicts)))
+    parts.append(f"verdict: {_word(finding.holds)} ({_about(result)})")
     return "\n\n".join(parts) + "\n"
 
 
-def html(held: Sequence[Held]) -> str:
-    """All of them with their figures, and a list of verdicts first."""
+def html(results: Sequence[LessonResult]) -> str:
+    """A page of all results with their figures; of several, a list of verdicts first."""
     links = [
-        f'<li><span class="{_class(one.finding.holds)}">{_word(one.finding.holds)}</span> · '
-        f'<a href="#{one.lesson.name}">{one.lesson.name}</a>: {escape(one.lesson.claim)}</li>'
-        for one in held
+        f'<li><span class="{_class(result.finding.holds)}">{_word(result.finding.holds)}</span> · '
+        f'<a href="#{result.lesson.name}">{result.lesson.name}</a>: {escape(result.lesson.claim)}</li>'
+        for result in results
     ]
-    parts = [f"<nav><ul>{''.join(links)}</ul></nav>"] if len(held) > 1 else []
-    return page("Lessons", [*parts, *map(_section, held)], STYLE)
+    parts = [f"<nav><ul>{''.join(links)}</ul></nav>"] if len(results) > 1 else []
+    return page("Lessons", [*parts, *map(_section, results)], STYLE)
 
 
-def json_text(held: Sequence[Held]) -> str:
-    return json.dumps([one.as_dict() for one in held], ensure_ascii=False, indent=1) + "\n"
+def json_text(results: Sequence[LessonResult]) -> str:
+    return json.dumps([result.as_dict() for result in results], ensure_ascii=False, indent=1) + "\n"
 
 
-def _section(held: Held) -> str:
-    lesson, finding = held.lesson, held.finding
+def _section(result: LessonResult) -> str:
+    lesson, finding = result.lesson, result.finding
     parts = [
         f'<h2>{lesson.name}</h2><p class="claim">{escape(lesson.claim)}</p><p class="after">{escape(lesson.after)}</p>',
         f"<p>{escape(finding.experiment)}</p>",
         *finding.figures,
-        *(table(list(map(escape, one.titles)), [list(map(escape, row)) for row in one.rows]) for one in finding.tables),
-        "<ul>" + "".join(f"<li>{_verdict_html(one)}</li>" for one in finding.verdicts) + "</ul>",
-        f'<p><b class="{_class(finding.holds)}">{_word(finding.holds)}</b> ({escape(_about(held))})</p>',
+        *map(_html_table, finding.tables),
+        "<ul>" + "".join(f"<li>{_verdict_html(verdict)}</li>" for verdict in finding.verdicts) + "</ul>",
+        f'<p><b class="{_class(finding.holds)}">{_word(finding.holds)}</b> ({escape(_about(result))})</p>',
     ]
     return f'<section id="{lesson.name}">' + "\n".join(parts) + "</section>"
 
 
-def _plain_table(one: Table) -> str:
-    rows = [one.titles, *one.rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(one.titles))]
+def _html_table(content: Table) -> str:
+    return table(list(map(escape, content.titles)), [list(map(escape, row)) for row in content.rows])
+
+
+def _plain_table(content: Table) -> str:
+    rows = [content.titles, *content.rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(content.titles))]
     lines = []
     for first, *rest in rows:
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
@@ -80,23 +84,23 @@ def _plain_table(one: Table) -> str:
     return "\n".join(lines)
 
 
-def _verdict_line(one: Verdict) -> str:
-    return f"{_sign(one.holds)} {one.about}: {one.margin}"
+def _verdict_line(verdict: Verdict) -> str:
+    return f"{_sign(verdict.holds)} {verdict.about}: {verdict.margin}"
 
 
-def _verdict_html(one: Verdict) -> str:
-    sign = f'<span class="{_class(one.holds)}">{_sign(one.holds)}</span>'
-    return f"{sign} {escape(one.about)}: {escape(one.margin)}"
+def _verdict_html(verdict: Verdict) -> str:
+    sign = f'<span class="{_class(verdict.holds)}">{_sign(verdict.holds)}</span>'
+    return f"{sign} {escape(verdict.about)}: {escape(verdict.margin)}"
 
 
 def _sign(holds: bool) -> str:
     return "✓" if holds else "✗"
 
 
-def _about(held: Held) -> str:
-    seeds = f"{held.seeds} seeds" if held.seeds > 1 else "one seed"
-    proves = "; a tiny setting proves nothing" if held.size == "tiny" else ""
-    return f"{held.size} setting, {seeds}, {held.seconds:.0f} s{proves}"
+def _about(result: LessonResult) -> str:
+    seeds = f"{result.seeds} seeds" if result.seeds > 1 else "one seed"
+    warning = "; the tiny size proves nothing" if result.size == "tiny" else ""
+    return f"{result.size} size, {seeds}, {result.seconds:.0f} s{warning}"
 
 
 def _word(holds: bool) -> str:

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from regard.analysis.maps import AttentionMap
 from regard.analysis.picture import map_svg
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, margin, mean_range
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.taps import watching
 from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
@@ -124,12 +124,12 @@ def _ask(model: Dictionary, lookup: Lookup) -> tuple[Tensor, Tensor | None]:
     return logits, watch.tensors()["attention.weights"][:, 0, 0] if model.attention is not None else None
 
 
-def run(setting: Setting) -> Finding:
-    steps = setting.pick(tiny=10, quick=2000, full=10_000)
-    sizes = setting.pick(tiny=(2, 8), quick=(2, 4, 8, 16, 32, 64), full=(2, 4, 8, 16, 32, 64, 100))
-    jobs = [Job(attends, steps, sizes, seed) for attends in (True, False) for seed in setting.seeds]
-    answers = setting.trials.run("retrieval", learned, jobs)
-    found = {ATTENTIVE: answers[: len(setting.seeds)], POOLED: answers[len(setting.seeds) :]}
+def run(budget: Budget) -> Finding:
+    steps = budget.pick(tiny=10, quick=2000, full=10_000)
+    sizes = budget.pick(tiny=(2, 8), quick=(2, 4, 8, 16, 32, 64), full=(2, 4, 8, 16, 32, 64, 100))
+    jobs = [Job(attends, steps, sizes, seed) for attends in (True, False) for seed in budget.seeds]
+    answers = budget.pool.run("retrieval", learned, jobs)
+    found = {ATTENTIVE: answers[: len(budget.seeds)], POOLED: answers[len(budget.seeds) :]}
     accuracy = {name: [dict(one.accuracy) for one in each] for name, each in found.items()}
     weight = [dict(one.weight) for one in found[ATTENTIVE]]
     return Finding(

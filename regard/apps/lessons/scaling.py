@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, bound, margin, mean_range
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin, mean_range
 from regard.nn.attention import Dot, ScaledDot, weigh
 from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
 
@@ -74,10 +74,10 @@ def measure(width: int, seed: int, sets: int) -> dict[str, dict[str, float]]:
     return found
 
 
-def run(setting: Setting) -> Finding:
-    widths = setting.pick(tiny=(1, 16, 64), quick=(1, 4, 16, 64, 256, 1024, 4096), full=(1, 4, 16, 64, 256, 1024, 4096))
-    sets = setting.pick(tiny=4, quick=128, full=512)
-    found = {width: [measure(width, seed, sets) for seed in setting.seeds] for width in widths}
+def run(budget: Budget) -> Finding:
+    widths = budget.pick(tiny=(1, 16, 64), quick=(1, 4, 16, 64, 256, 1024, 4096), full=(1, 4, 16, 64, 256, 1024, 4096))
+    sets = budget.pick(tiny=4, quick=128, full=512)
+    found = {width: [measure(width, seed, sets) for seed in budget.seeds] for width in widths}
     widest, expected = widths[-1], {width: theory(KEYS, width) for width in widths}
 
     def at(width: int, score: str, what: str) -> list[float]:
@@ -96,7 +96,7 @@ def run(setting: Setting) -> Finding:
         (
             f"{width:,}",
             *(mean_range(at(width, score, ENTROPY), 3) for score in SCORES),
-            *(f"{sum(at(width, score, GRADIENT)) / len(setting.seeds):.2g}" for score in SCORES),
+            *(f"{sum(at(width, score, GRADIENT)) / len(budget.seeds):.2g}" for score in SCORES),
         )
         for width in widths
     )

@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 
-from regard.apps.lessons import cost
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict, differences, margin, mean_range
-from regard.apps.lessons.reversing import reversed_words, reversing
-from regard.apps.lessons.trials import Progress, trained
+from regard.apps.lessons.complexity import cpu_seconds
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, differences, margin, mean_range
+from regard.apps.lessons.reverse_task import reverse_task
+from regard.apps.lessons.training import greedy_report, trained
+from regard.apps.lessons.worker_pool import Progress
 from regard.config import Tree, merge, settle
 from regard.models.build import build_model
 from regard.models.recurrent import RecurrentDecoder
@@ -30,7 +31,7 @@ ROWS, LENGTH, VOCABULARY = 32, 32, 32  # of the batch that is timed
 def learned(settings: Tree) -> dict[str, Any]:
     """Train; unseen words exactly right in %, greedy, and the loss on dev by step."""
     with trained(settings) as pipeline:
-        report = reversed_words(pipeline)
+        report = greedy_report(pipeline)
         looks = [one for one in read_metrics(pipeline.run.path / "metrics.jsonl") if "dev" in one]
         parameters = pipeline.run.facts["parameters"]
     curve = [(one["step"], one["dev"]["loss"]) for one in looks]
@@ -67,14 +68,14 @@ def costs(name: str, width: int) -> tuple[int, dict[str, Callable[[], None]]]:
     return sum(one.numel() for one in attention.parameters()), {"step": step, "open": step_in_the_open, "look": look}
 
 
-def run(setting: Setting) -> Finding:
-    longest = setting.pick(tiny=4, quick=10, full=20)
-    steps = setting.pick(tiny=10, quick=600, full=5000)
-    task = reversing(setting, longest, steps)
+def run(budget: Budget) -> Finding:
+    longest = budget.pick(tiny=4, quick=10, full=20)
+    steps = budget.pick(tiny=10, quick=600, full=5000)
+    task = reverse_task(budget, longest, steps)
     width = task["model"]["width"]
     trials = {name: merge(task, {"model": {"preset": preset}}) for name, preset in PRESETS.items()}
-    answers = setting.compare("scores", learned, trials)
-    counts, seconds = _measured(width, setting.pick(tiny=2, quick=25, full=100), setting.trials.progress)
+    answers = budget.compare("scores", learned, trials)
+    counts, seconds = _measured(width, budget.pick(tiny=2, quick=25, full=100), budget.pool.progress)
     exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
     rows = [
         (
@@ -105,7 +106,7 @@ def _measured(width: int, rounds: int, progress: Progress) -> tuple[dict[str, in
     """Parameters of each score; seconds by score and part, in this process with nothing of ours beside it."""
     counted = {name: costs(name, width) for name in PRESETS}
     work = {(name, part): one for name, (_, parts) in counted.items() for part, one in parts.items()}
-    taken = cost.seconds(work, rounds, "scores, time", progress)
+    taken = cpu_seconds(work, rounds, "scores, time", progress)
     return {name: count for name, (count, _) in counted.items()}, taken
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict, bound, margin, mean_range
-from regard.apps.lessons.cost import exponent, seconds, steps_in_series
+from regard.apps.lessons.complexity import cpu_seconds, exponent, graph_depth
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, bound, margin, mean_range
 from regard.config import settle
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
@@ -87,7 +87,7 @@ def calls_in_series(way: Way, model: Model, target: Tensor) -> int:
 def chain(model: Model, target: Tensor) -> int:
     """Operations in series with teacher forcing, in the open."""
     with watching(model, record=False):
-        return steps_in_series(lambda: all_at_once(model, target))
+        return graph_depth(lambda: all_at_once(model, target))
 
 
 def training_step(way: Way, model: Model, target: Tensor) -> Callable[[], object]:
@@ -101,23 +101,23 @@ def training_step(way: Way, model: Model, target: Tensor) -> Callable[[], object
     return step
 
 
-def run(setting: Setting) -> Finding:
-    tokens = setting.pick(tiny=64, quick=2048, full=4096)
-    lengths = setting.pick(tiny=(4, 8, 16), quick=(8, 16, 32, 64, 128, 256), full=(8, 16, 32, 64, 128, 256, 512))
-    width = setting.pick(tiny=16, quick=64, full=128)
-    longest, rounds = lengths[-1], setting.pick(tiny=1, quick=3, full=5)
+def run(budget: Budget) -> Finding:
+    tokens = budget.pick(tiny=64, quick=2048, full=4096)
+    lengths = budget.pick(tiny=(4, 8, 16), quick=(8, 16, 32, 64, 128, 256), full=(8, 16, 32, 64, 128, 256, 512))
+    width = budget.pick(tiny=16, quick=64, full=128)
+    longest, rounds = lengths[-1], budget.pick(tiny=1, quick=3, full=5)
     draw = torch.Generator().manual_seed(1)
     targets = {n: torch.randint(4, LETTERS, (tokens // n, n), generator=draw) for n in lengths}
-    models = {(name, seed): language_model(name, width, seed) for name in PRESETS for seed in setting.seeds}
+    models = {(name, seed): language_model(name, width, seed) for name in PRESETS for seed in budget.seeds}
     times: dict[str, list[Points]] = {way.name: [] for way in WAYS}
-    for seed in setting.seeds:
+    for seed in budget.seeds:
         work = {(way, n): training_step(way, models[way.model, seed], targets[n]) for n in lengths for way in WAYS}
-        taken = seconds(work, rounds, f"teacher-forcing, seed {seed}", setting.trials.progress)
+        taken = cpu_seconds(work, rounds, f"teacher-forcing, seed {seed}", budget.pool.progress)
         for way in WAYS:
             times[way.name].append([(n, 1000 * taken[way, n]) for n in lengths])
-    calls = {way.name: calls_in_series(way, models[way.model, setting.seeds[0]], targets[longest][:1]) for way in WAYS}
+    calls = {way.name: calls_in_series(way, models[way.model, budget.seeds[0]], targets[longest][:1]) for way in WAYS}
     chains: dict[str, Points] = {  # of what is forced: where a token is chosen, the graph is cut
-        name: [(n, float(chain(models[name, setting.seeds[0]], targets[n][:1]))) for n in lengths] for name in PRESETS
+        name: [(n, float(chain(models[name, budget.seeds[0]], targets[n][:1]))) for n in lengths] for name in PRESETS
     }
     rows = tuple(
         (

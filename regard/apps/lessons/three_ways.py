@@ -11,8 +11,8 @@ from itertools import count
 import torch
 from torch import Tensor, nn
 
-from regard.apps.lessons.contract import Finding, Lesson, Setting, Table, Verdict, bound, mean_range
-from regard.apps.lessons.cost import exponent, saved_bytes, seconds, steps_in_series
+from regard.apps.lessons.complexity import cpu_seconds, exponent, graph_depth, saved_bytes
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, bound, mean_range
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.convolution import GatedConvolution
 from regard.nn.recurrent import Stack
@@ -92,10 +92,10 @@ def there_and_back(way: Way, length: int, width: int, seed: int) -> Callable[[],
     return lambda: apply(inputs).sum().backward()
 
 
-def measure_time(setting: Setting, lengths: tuple[int, ...], width: int, seed: int) -> Measured:
-    rounds = setting.pick(tiny=1, quick=3, full=9)
+def measure_time(budget: Budget, lengths: tuple[int, ...], width: int, seed: int) -> Measured:
+    rounds = budget.pick(tiny=1, quick=3, full=9)
     work = {(way.name, length): there_and_back(way, length, width, seed) for length in lengths for way in WAYS}
-    taken = seconds(work, rounds, f"three-ways, seed {seed}", setting.trials.progress)
+    taken = cpu_seconds(work, rounds, f"three-ways, seed {seed}", budget.pool.progress)
     return {way.name: [(length, 1000 * taken[way.name, length]) for length in lengths] for way in WAYS}
 
 
@@ -109,16 +109,16 @@ def measure_memory(lengths: tuple[int, ...], width: int) -> tuple[Measured, Meas
             inputs = torch.randn(1, length, width, requires_grad=True)
             kept = saved_bytes(lambda apply=apply, inputs=inputs: apply(inputs), [inputs, *module.parameters()])
             memory[way.name].append((length, kept / 2**20))
-            series[way.name].append((length, float(steps_in_series(partial(apply, inputs)))))
+            series[way.name].append((length, float(graph_depth(partial(apply, inputs)))))
     return memory, series
 
 
-def run(setting: Setting) -> Finding:
-    longest = setting.pick(tiny=64, quick=8192, full=8192)
+def run(budget: Budget) -> Finding:
+    longest = budget.pick(tiny=64, quick=8192, full=8192)
     lengths = tuple(longest >> shift for shift in (5, 4, 3, 2, 1, 0))
-    width = setting.pick(tiny=8, quick=64, full=64)
-    reaches = setting.pick(tiny=(4, 8), quick=(4, 8, 16, 32, 64), full=(4, 8, 16, 32, 64, 128))
-    times = {seed: measure_time(setting, lengths, width, seed) for seed in setting.seeds}
+    width = budget.pick(tiny=8, quick=64, full=64)
+    reaches = budget.pick(tiny=(4, 8), quick=(4, 8, 16, 32, 64), full=(4, 8, 16, 32, 64, 128))
+    times = {seed: measure_time(budget, lengths, width, seed) for seed in budget.seeds}
     memory, series = measure_memory(lengths, width)
     layers: Measured = {way.name: [(n, float(layers_until_seen(way, n))) for n in reaches] for way in WAYS}
 
@@ -133,8 +133,8 @@ def run(setting: Setting) -> Finding:
     rows = tuple(
         (
             way.name,
-            f"{times[setting.seeds[0]][way.name][-1][1]:,.0f}",
-            mean_range([grown(times[seed], way) for seed in setting.seeds], 2),
+            f"{times[budget.seeds[0]][way.name][-1][1]:,.0f}",
+            mean_range([grown(times[seed], way) for seed in budget.seeds], 2),
             f"{memory[way.name][-1][1]:.3g}",
             f"{grown(memory, way):.2f}",
             f"{series[way.name][-1][1]:,.0f}",
@@ -163,7 +163,7 @@ def run(setting: Setting) -> Finding:
         tables=(Table((*titles, f"layers until the last sees the first of {reaches[-1]}"), rows),),
         figures=(picture("", _panels(times, memory, series)), picture("", [_sight(layers)])),
         verdicts=(
-            *(about("time", way, way.time, [grown(times[seed], way) for seed in setting.seeds]) for way in WAYS),
+            *(about("time", way, way.time, [grown(times[seed], way) for seed in budget.seeds]) for way in WAYS),
             *(about("memory", way, way.memory, [grown(memory, way)]) for way in WAYS),
             *(about("chain", way, way.series, [grown(series, way)]) for way in WAYS),
             Verdict("one layer of RNN or self-attention sees everything", at_once, f"lengths up to {reaches[-1]}"),

@@ -22,7 +22,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts 
 import regard.apps.lessons
 from regard.cli import main
 from regard.apps.lessons import Finding, Lesson, Table, Verdict
-from regard.apps.lessons.trials import trained
+from regard.apps.lessons.training import trained
 
 
 def learn(settings):
@@ -31,13 +31,13 @@ def learn(settings):
         print("a half-trained model was used")
 
 
-def short(setting):
+def short(budget):
     return Finding("done", (Table(("a",), (("1",),)),), ("<svg/>",), (Verdict("part", True, "by 2"),))
 
 
-def long(setting):
+def long(budget):
     task = {"data": {"corpus": "copy"}, "model": {"preset": "rnn-fixed", "width": 16}, "training": {"steps": 10**6}}
-    setting.trials.run("training", learn, [task] * 4)
+    budget.pool.run("training", learn, [task] * 4)
 
 
 if __name__ == "__main__":

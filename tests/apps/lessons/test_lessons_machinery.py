@@ -1,4 +1,4 @@
-"""Every lesson runs in a tiny setting; verdicts, reports and the pool of trainings do what they say."""
+"""Every lesson runs at the tiny size; verdicts, reports and the worker pool do what they say."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from xml.etree import ElementTree
 
 import pytest
 
-from regard.apps.lessons import LESSONS, Finding, Held, Lesson, Table, Trials, Verdict, teach
-from regard.apps.lessons.contract import bound, margin, mean_range
+from regard.apps.lessons import LESSONS, Finding, Lesson, LessonResult, Table, Verdict, WorkerPool, run_lessons
+from regard.apps.lessons.lesson import bound, margin, mean_range
 from regard.apps.lessons.report import html, text
 from regard.cli import main
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_every_lesson_runs_in_a_tiny_setting(lesson: Lesson) -> None:
-    (held,) = teach([lesson], "tiny", workers=1)
-    finding = held.finding
+def test_every_lesson_runs_at_the_tiny_size(lesson: Lesson) -> None:
+    (result,) = run_lessons([lesson], "tiny", workers=1)
+    finding = result.finding
     assert finding.experiment and finding.tables and finding.figures and finding.verdicts
     for figure in finding.figures:
         ElementTree.fromstring(figure)
     for table in finding.tables:
         assert table.rows and all(len(row) == len(table.titles) for row in table.rows)
-    assert lesson.name in text(held) and lesson.name in html([held])
-    assert json.loads(json.dumps(held.as_dict()))["verdicts"]
+    assert lesson.name in text(result) and lesson.name in html([result])
+    assert json.loads(json.dumps(result.as_dict()))["verdicts"]
 
 
 def test_names_are_unlike_and_claims_are_sentences() -> None:
@@ -40,15 +40,15 @@ def test_a_margin_holds_where_every_seed_does() -> None:
     assert mean_range([1.0, 2.0]) == "1.5 (1.0 to 2.0)" and mean_range([1.0]) == "1.0"
 
 
-def held(holds: bool) -> Held:
-    lesson = Lesson("name", "A claim <of> ours.", "someone", lambda setting: finding)
+def result_of(holds: bool) -> LessonResult:
+    lesson = Lesson("name", "A claim <of> ours.", "someone", lambda budget: finding)
     finding = Finding("done", (Table(("a", "b"), (("x & y", "1"),)),), ("<svg/>",), (Verdict("part", holds, "by 2"),))
-    return Held(lesson, finding, "quick", 3, 2.0)
+    return LessonResult(lesson, finding, "quick", 3, 2.0)
 
 
 def test_a_report_says_what_holds() -> None:
-    assert "verdict: holds" in text(held(True)) and "does not hold here" in text(held(False))
-    page = html([held(True), held(False)])
+    assert "verdict: holds" in text(result_of(True)) and "does not hold here" in text(result_of(False))
+    page = html([result_of(True), result_of(False)])
     assert "A claim &lt;of&gt; ours." in page and "x &amp; y" in page and page.count("<svg/>") == 2
 
 
@@ -60,11 +60,11 @@ def double(number: int) -> int:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_trials_answer_in_order_and_tell_their_progress(workers: int) -> None:
-    told = []
-    with Trials(workers, lambda *told_now: told.append(told_now)) as trials:
-        assert trials.run("doubling", double, [3, 1, 2]) == [6, 2, 4]
-    assert told == [("doubling", done, 3) for done in range(4)]
+def test_the_pool_answers_in_order_and_reports_progress(workers: int) -> None:
+    reports = []
+    with WorkerPool(workers, lambda *report: reports.append(report)) as pool:
+        assert pool.run("doubling", double, [3, 1, 2]) == [6, 2, 4]
+    assert reports == [("doubling", done, 3) for done in range(4)]
 
 
 def test_the_command(tmp_path, capsys, monkeypatch) -> None:

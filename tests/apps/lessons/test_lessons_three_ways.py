@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from regard.apps.lessons.cost import exponent
+from regard.apps.lessons.complexity import exponent
 from regard.apps.lessons.three_ways import CONVOLUTION, FUSED, OPEN, RNN, WAYS, layers_until_seen, measure_memory
 
 BY_NAME = {way.name: way for way in WAYS}

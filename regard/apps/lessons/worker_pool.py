@@ -1,4 +1,4 @@
-"""The trainings of lessons: whole runs through the same door as everybody's, spread over single-threaded processes."""
+"""A pool of single-threaded worker processes for the trainings of lessons."""
 
 from __future__ import annotations
 
@@ -9,19 +9,12 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import torch
 
-from regard.config import settle
-from regard.data.examples import Example
-from regard.data.files import write_pairs
-from regard.experiment import run_experiment
-from regard.pipeline import Pipeline, load
 from regard.threads import deaf_children
 
 Job = TypeVar("Job")
@@ -30,11 +23,11 @@ Progress = Callable[[str, int, int], None]  # what, done, of how many
 
 
 @dataclass
-class Trials:
-    """Runs jobs in `workers` processes of one thread each; with one worker in this process, without any other.
+class WorkerPool:
+    """Runs jobs in `workers` processes of one thread each; one worker is this process itself.
 
-    Answers do not depend on the number of workers: each job has one thread and its own seed. When the block is left by
-    an error or Ctrl-C, the processes are ended at once, and what they had written is removed.
+    Answers do not depend on the number of workers: each job has one thread and its own seed. After an error or Ctrl-C
+    the processes are killed at once, and their temporary files are removed.
     """
 
     workers: int = 2
@@ -46,13 +39,13 @@ class Trials:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, _end)  # a polite kill ends the processes, too
+            self._before = signal.signal(signal.SIGTERM, _end)  # SIGTERM ends the workers, too
         return self
 
     def __exit__(self, problem: type[BaseException] | None, *details: object) -> None:
         if self._pool is not None:
             for process in self._processes if problem is not None else ():
-                process.kill()  # a polite end would first finish a training
+                process.kill()  # SIGTERM would let them finish a training first
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
             self._processes.clear()
@@ -63,7 +56,7 @@ class Trials:
             self._folder = None
 
     def run(self, what: str, function: Callable[[Job], Answer], jobs: Sequence[Job]) -> list[Answer]:
-        """The answer to each job, in order. Function, jobs and answers travel between processes: plain data."""
+        """The answer to each job, in order. Function, jobs and answers must be picklable."""
         self.progress(what, 0, len(jobs))
         if self.workers == 1:
             answers = map(_with_one_thread, [function] * len(jobs), jobs)
@@ -76,12 +69,12 @@ class Trials:
         return collected
 
     def _start(self, function: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
-        """Hand all jobs over; processes begin here, as far as they are needed and not there yet."""
+        """Submit all jobs; worker processes that are needed and not there yet start here."""
         with deaf_children():
             if self._pool is None:
                 self._folder = tempfile.mkdtemp(prefix="regard-lessons-")
-                spawn = multiprocessing.get_context("spawn")  # a fork would share torch's threads
-                self._pool = ProcessPoolExecutor(self.workers, spawn, _work_in, (self._folder,))
+                spawn = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+                self._pool = ProcessPoolExecutor(self.workers, spawn, _set_temporary_folder, (self._folder,))
             others = set(multiprocessing.active_children()) - self._processes
             answers = self._pool.map(_with_one_thread, [function] * len(jobs), jobs)
             self._processes |= set(multiprocessing.active_children()) - others
@@ -92,7 +85,7 @@ def _end(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _work_in(folder: str) -> None:
+def _set_temporary_folder(folder: str) -> None:
     tempfile.tempdir = folder
 
 
@@ -103,24 +96,3 @@ def _with_one_thread(function: Callable[[Job], Answer], job: Job) -> Answer:
         return function(job)
     finally:
         torch.set_num_threads(before)
-
-
-@contextmanager
-def trained(*settings: dict[str, Any]) -> Iterator[Pipeline]:
-    """A model trained with these settings (later ones win), in a run directory that is gone afterwards."""
-    single: dict[str, Any] = {"training": {"threads": 1}}
-    with tempfile.TemporaryDirectory(prefix="regard-lesson-") as folder:
-        run = Path(folder) / "run"
-        if run_experiment(settle(single, *settings), run, progress=False).status == "interrupted":
-            raise KeyboardInterrupt  # training ends politely on Ctrl-C; a lesson wants all of it or nothing
-        yield load(run, threads=1)
-
-
-@contextmanager
-def trained_on(examples: list[Example], *settings: dict[str, Any]) -> Iterator[Pipeline]:
-    """A model trained on these pairs, of which dev and test are held out."""
-    with tempfile.TemporaryDirectory(prefix="regard-lesson-") as folder:
-        pairs = Path(folder) / "pairs.jsonl"
-        write_pairs(pairs, examples)
-        with trained(*settings, {"data": {"pairs": str(pairs)}}) as pipeline:
-            yield pipeline

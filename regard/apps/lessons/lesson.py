@@ -1,4 +1,4 @@
-"""What a lesson is: a claim of the lectures, an experiment, and a verdict with its margin over seeds."""
+"""A lesson: a claim of the lectures, an experiment, and a verdict with its margin over seeds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeVar
 
-from regard.apps.lessons.trials import Trials
+from regard.apps.lessons.worker_pool import WorkerPool
 from regard.config import Tree, merge
 
 Size = Literal["tiny", "quick", "full"]
@@ -15,12 +15,12 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
-class Setting:
-    """How much is spent: tiny checks the machinery and proves nothing, quick takes minutes, full may take an hour."""
+class Budget:
+    """How much a lesson may compute: tiny only checks that it runs, quick takes minutes, full may take an hour."""
 
     size: Size
     seeds: tuple[int, ...]
-    trials: Trials
+    pool: WorkerPool
 
     def pick(self, *, tiny: Value, quick: Value, full: Value) -> Value:
         """The value for this size."""
@@ -29,15 +29,15 @@ class Setting:
     def compare(
         self, what: str, function: Callable[[Tree], Answer], variants: Mapping[str, Tree]
     ) -> dict[str, list[Answer]]:
-        """`function` of each variant's settings with each seed: answers by name, in the order of the seeds."""
+        """`function` of each variant's settings with each seed: its answers by variant, in the order of the seeds."""
         jobs = [merge(tree, {"training": {"seed": seed}}) for tree in variants.values() for seed in self.seeds]
-        answers = iter(self.trials.run(what, function, jobs))
+        answers = iter(self.pool.run(what, function, jobs))
         return {name: [next(answers) for _ in self.seeds] for name in variants}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers by name; cells are text."""
+    """A table of text: one title for each column."""
 
     titles: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -45,7 +45,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One part of the claim: whether it holds here, and by how much, seed by seed."""
+    """One part of the claim: whether it holds here, and by what margin over the seeds."""
 
     about: str
     holds: bool
@@ -54,9 +54,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out. `numbers` is all that was measured, for JSON."""
+    """The result of an experiment. `numbers` holds all measurements, for JSON."""
 
-    experiment: str  # what was done, in a sentence or two
+    experiment: str  # what was done, in two or three sentences
     tables: tuple[Table, ...]
     figures: tuple[str, ...]  # SVG
     verdicts: tuple[Verdict, ...]
@@ -74,38 +74,38 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lesson:
-    """`claim` is one sentence that can be wrong; `after` is where it comes from."""
+    """`claim` is one sentence that can be wrong; `after` is its origin."""
 
     name: str
     claim: str
     after: str
-    run: Callable[[Setting], Finding]
+    run: Callable[[Budget], Finding]
 
 
 def margin(about: str, margins: Sequence[float], unit: str, more_than: float = 0.0) -> Verdict:
-    """Holds where the margin exceeds the bar for every seed."""
+    """Holds where the margin is above the threshold for every seed."""
     low, high = min(margins), max(margins)
-    bar = f", more than {more_than:g} asked" if more_than else ""
+    threshold = f", above {more_than:g} required" if more_than else ""
     if len(margins) == 1:
-        text = f"{low:.4g} {unit}{bar}"
+        text = f"{low:.4g} {unit}{threshold}"
     else:
         mean = sum(margins) / len(margins)
-        text = f"{mean:.4g} {unit} ({low:.4g} to {high:.4g} over {len(margins)} seeds{bar})"
+        text = f"{mean:.4g} {unit} ({low:.4g} to {high:.4g} over {len(margins)} seeds{threshold})"
     return Verdict(about, low > more_than, text)
 
 
 def differences(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
-    """How far one is above the other, seed by seed."""
-    return [one - other for one, other in zip(ours, theirs, strict=True)]
+    """By how much the first is above the second, seed by seed."""
+    return [first - second for first, second in zip(ours, theirs, strict=True)]
 
 
 def bound(about: str, value: float, at_most: float) -> Verdict:
-    """Holds where a residual is as small as it should be."""
-    return Verdict(about, value <= at_most, f"{value:.3g}, at most {at_most:.3g} asked")
+    """Holds where a value is at most the threshold."""
+    return Verdict(about, value <= at_most, f"{value:.3g}, at most {at_most:.3g} required")
 
 
 def mean_range(values: Sequence[float], digits: int = 1) -> str:
-    """The mean of some seeds and their range, as a cell."""
+    """The mean over seeds and their range, as the text of a cell."""
     mean = sum(values) / len(values)
     spread = f" ({min(values):.{digits}f} to {max(values):.{digits}f})" if len(values) > 1 else ""
     return f"{mean:.{digits}f}{spread}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.apps.lessons.cost import exponent, saved_bytes, seconds, steps_in_series
+from regard.apps.lessons.complexity import cpu_seconds, exponent, graph_depth, saved_bytes
 
 
 def test_the_exponent_of_a_power_law() -> None:
@@ -15,7 +15,7 @@ def test_the_exponent_of_a_power_law() -> None:
 
 def test_a_chain_is_as_long_as_its_longest_branch() -> None:
     x = torch.ones(3, requires_grad=True)
-    assert steps_in_series(x.exp) == 2  # exp, and the leaf
+    assert graph_depth(x.exp) == 2  # exp, and the leaf
 
     def long() -> torch.Tensor:
         once, side = x.exp(), x * 2
@@ -23,7 +23,7 @@ def test_a_chain_is_as_long_as_its_longest_branch() -> None:
             once = once.tanh()
         return once + side
 
-    assert steps_in_series(long) == 50_003
+    assert graph_depth(long) == 50_003
 
 
 def test_each_storage_counts_once_and_parameters_do_not() -> None:
@@ -39,6 +39,6 @@ def test_rounds_take_turns_and_the_first_does_not_count() -> None:
     done: list[str] = []
     told: list[tuple[str, int, int]] = []
     work = {name: lambda name=name: done.append(name) for name in "ab"}
-    taken = seconds(work, 2, "timing", lambda *now: told.append(now))
+    taken = cpu_seconds(work, 2, "timing", lambda *now: told.append(now))
     assert done == list("ababab") and set(taken) == {"a", "b"} and min(taken.values()) >= 0
     assert told[-1] == ("timing", 6, 6)
