@@ -48,6 +48,12 @@ def test_nothing_imports_against_the_reading_order(file: str) -> None:
         assert name not in later and (name in ORDER or name.startswith("__") or room(file) == "cli")
 
 
+def test_the_core_imports_nothing_of_the_applications() -> None:
+    """Only the commands that run them, and they themselves."""
+    users = {file for file in FILES if "apps" in imported(ast.parse(FILES[file].read_text(encoding="utf-8")))}
+    assert {file for file in users if room(file) != "apps"} <= {"cli/compare.py", "cli/lesson.py"}
+
+
 @pytest.mark.parametrize("file", [*FILES, *BENCHMARKS])
 def test_files_and_functions_stay_small(file: str) -> None:
     text = {**FILES, **BENCHMARKS}[file].read_text(encoding="utf-8")

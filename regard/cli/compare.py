@@ -8,8 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from regard.config import RunConfig, read_recipe, settle
-from regard.errors import UserError
+from regard.config import RunConfig
 
 
 def compare(
@@ -25,7 +24,7 @@ def compare(
 ) -> int:
     """Train several architectures on the same data with the same budget, and write one report.
 
-    Interrupted, the same command goes on where it was.
+    After an interruption, the same command resumes it.
 
     Parameters
     ----------
@@ -42,36 +41,20 @@ def compare(
     out
         The folder for the runs and the report (runs/compare-RECIPE).
     """
-    from regard.apps.compare import Contest, hold, measure, write_report
+    from regard.apps.compare import Sweep
+    from regard.apps.compare import compare as compare_sweep
 
     given = settings.model_dump(exclude_unset=True)
+    limits = {key: value for key, value in (("minutes", minutes), ("steps", steps)) if value is not None}
+    if limits:
+        given["training"] = {**given.get("training", {}), **limits}
     names = tuple(name.strip() for name in presets.split(",") if name.strip())
-    if not names or seeds < 1:
-        raise UserError(f"--presets {presets!r} and --seeds {seeds}: name one architecture and one seed at least")
-    if minutes is not None:
-        given.setdefault("training", {})["minutes"] = minutes
-    if steps is not None:
-        given.setdefault("training", {})["steps"] = steps
-    for name in names:  # whatever is wrong is found before the first training
-        settle(read_recipe(recipe), given, {"model": {"preset": name}}, where="command line")
-    folder = out or Path("runs") / f"compare-{Path(recipe).stem}"
-    contest = Contest(recipe, names, seeds, tuple(_flags(given)), folder)
+    sweep = Sweep(recipe, names, seeds, given, out or Path("runs") / f"compare-{Path(recipe).stem}")
     try:
-        measured = [measure(entry) for entry in hold(contest)]
+        page = compare_sweep(sweep)
     except KeyboardInterrupt:
-        print("regard: stopped; the same command goes on from here", file=sys.stderr)
+        print("regard: stopped; the same command resumes it", file=sys.stderr)
         return 130
-    page = write_report(f"{Path(recipe).stem}: {len(names)} architectures, {seeds} seed(s) each", measured, folder)
-    print((folder / "report.md").read_text(encoding="utf-8"))
+    print((sweep.out / "report.md").read_text(encoding="utf-8"))
     print(f"the page: {page}", file=sys.stderr)
     return 0
-
-
-def _flags(given: dict[str, dict[str, object]]) -> list[str]:
-    """The settings as words of a command line."""
-    flags = []
-    for section, fields in given.items():
-        for key, value in fields.items():
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            flags += [f"--{section}.{key.replace('_', '-')}={text}"]
-    return flags

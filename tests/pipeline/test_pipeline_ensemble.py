@@ -45,6 +45,8 @@ def test_it_is_measured_whole_and_looked_into_by_its_first(translator_run: Path,
     result = both.translate(examples[0].source)
     assert result.trace().attentions == one.trace(examples[0].source, result.text).attentions
     assert both.trace("ab", "ab").maps == one.trace("ab", "ab").maps
+    with pytest.raises(regard.UserError, match="an ensemble has no heads of its own"):
+        both.without("decoder.layers.0.cross_attention")
     text = examples[1].source
     best = both.beam_tree(text, both.search_with(beams=3)).best
     assert both.run.target_tokenizer.decode(best) == both.translate(text, beams=3).text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import torch
 
 import regard
 from regard.checkpoint import load_run
+from regard.config import SearchConfig
 from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, EOS
 from regard.evaluation import ClassifierReport, LanguageReport, TranslationReport
@@ -55,6 +56,32 @@ def test_n_best_are_different_and_ordered(translator: regard.Pipeline) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_n_best_outputs_raise_the_beams(translator: regard.Pipeline, classifier_run: Path) -> None:
+    assert translator.search_with(n_best=10).beams == 10
+    assert translator.search_with(n_best=3).beams == translator.search.beams == 5
+    assert translator.search_with(SearchConfig(n_best=8)).n_best == translator.search_with(SearchConfig(n_best=8)).beams
+    assert translator.search_with(n_best=10, sample=True).beams == 5  # draws need no beams
+    assert len(translator.translate("a b", n_best=7).alternatives) == 7
+    with pytest.raises(regard.UserError, match=r"n_best = 4 exceeds search.beams = 2"):
+        translator.search_with(beams=2, n_best=4)
+
+
+def test_a_stream_of_texts_is_translated_in_chunks(
+    translator: regard.Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.pipeline.interface.CHUNK", 2)
+    read: list[str] = []
+
+    def texts() -> Iterator[str]:
+        for text in ("a", "", "b a", "c", "d"):
+            read.append(text)
+            yield text
+
+    stream = translator.translate_stream(texts())
+    assert next(stream) == translator.translate("a") and read == ["a", ""]  # no more is read than a chunk
+    assert [result.text for result in stream] == [translator.translate(text).text for text in ("", "b a", "c", "d")]
+
+
 def test_sampling_is_seeded(translator: regard.Pipeline) -> None:
     source = translator.run.examples("test")[0].source
     draws = [translator.translate(source, sample=True, temperature=3.0, seed=seed).text for seed in (1, 1, 2, 3, 4)]
@@ -88,6 +115,68 @@ def test_attention_is_what_decoding_used(translator: regard.Pipeline) -> None:
     assert found.weights.shape == (2, len(written) + 1, len(ids))
     assert found.rows[-1] == "</s>" and found.columns[-1] == "</s>"
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, len(written) + 1))
+
+
+def test_without_a_head_results_and_traces_change(translator: regard.Pipeline) -> None:
+    source = translator.run.examples("test")[0].source
+    attention = "decoder.layers.0.cross_attention"
+    ablated = translator.without(attention)
+    whole, without = (model.trace(source, source) for model in (translator, ablated))
+    assert whole.tensors[f"{attention}.weights"].sum() > 1 and without.tensors[f"{attention}.weights"].sum() == 0
+    assert ablated.translate_all([source]) != translator.translate_all([source])
+    result = ablated.translate(source, beams=1)
+    assert result.attention(attention).weights.sum() == 0  # silent in the trace of its outputs, too
+    examples = translator.run.examples("dev")
+    forced, ablated_forced = (model.teacher_forced(examples) for model in (translator, ablated))
+    assert forced is not None and ablated_forced is not None and forced.loss < ablated_forced.loss
+    assert ablated.trace_all(examples[:2])[1].tensors[f"{attention}.weights"].sum() == 0
+    head = translator.without(f"{attention}.1").trace(source, source).tensors[f"{attention}.weights"]
+    assert head[:, 1].sum() == 0 and head[:, 0].sum() > 1
+    assert translator.translate(source).text == source  # the pipeline itself is as it was
+    with pytest.raises(regard.UserError, match="heads 0 to 1"):
+        translator.without(f"{attention}.2")
+
+
+def test_an_alignment_links_words(translator: regard.Pipeline) -> None:
+    result = translator.translate("a", beams=1)
+    assert result.alignment() == {(0, 0)} == result.alignment("decoder.layers.0.cross_attention")
+    assert translator.translate("").alignment() == frozenset()
+    with pytest.raises(regard.UserError, match=r"no attention to the source.*'encoder\.layers\.0"):
+        result.alignment("encoder.layers.0.self_attention")
+
+
+def test_examples_come_from_the_run_or_from_files(
+    translator: regard.Pipeline, language_run: Path, tmp_path: Path
+) -> None:
+    assert translator.examples() == translator.run.examples("test")
+    assert translator.examples("dev") == translator.run.examples("dev")
+    for name, text in (("source", "a\n\n"), ("reference", "b\nc\n"), ("empty", "")):
+        (tmp_path / name).write_text(text)
+    source, reference, empty = (tmp_path / name for name in ("source", "reference", "empty"))
+    assert translator.examples(source=source, reference=reference) == [Example("a", "b"), Example("", "c")]
+    assert regard.load(language_run).examples(reference=reference) == [Example("", "b"), Example("", "c")]
+    for given, why in (
+        ({"source": source}, "needs --reference"),
+        ({"reference": reference}, "needs --source"),
+        ({"source": source, "reference": empty}, "must be parallel"),
+        ({"source": empty, "reference": empty}, "is empty"),
+    ):
+        with pytest.raises(regard.UserError, match=why):
+            translator.examples(**given)
+
+
+def test_a_beam_tree_needs_a_beam_search(translator: regard.Pipeline) -> None:
+    assert isinstance(translator, regard.Translator)
+    assert translator.beam_tree("a b").steps
+    for fields, why in (
+        ({"sample": True}, "sampling has none"),
+        ({"short_list": True}, "short_list=False"),
+        ({"beams": 1}, "two beams or more"),
+    ):
+        with pytest.raises(regard.UserError, match=why):
+            translator.beam_tree("a b", translator.search_with(**fields))
+    with pytest.raises(regard.UserError, match="empty"):
+        translator.beam_tree(" ")
 
 
 def test_a_text_generator_continues_a_text(language_run: Path) -> None:

@@ -1,7 +1,7 @@
-"""The ladder: several architectures on the same data with the same budget and several seeds, and one report."""
+"""Comparison of architectures: the same data, the same budget, several seeds, one report."""
 
 from regard.apps.compare.measure import Measured, measure
-from regard.apps.compare.report import write_report
-from regard.apps.compare.sweep import Contest, Entry, hold
+from regard.apps.compare.report import compare, write_report
+from regard.apps.compare.sweep import Sweep, SweepRun, run_sweep
 
-__all__ = ["Contest", "Entry", "Measured", "hold", "measure", "write_report"]
+__all__ = ["Measured", "Sweep", "SweepRun", "compare", "measure", "run_sweep", "write_report"]

@@ -1,4 +1,4 @@
-"""What is measured of each entry."""
+"""The measurements of one run of a sweep."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from regard.apps.compare.sweep import Entry
+from regard.apps.compare.sweep import SweepRun
 from regard.pipeline import load
 from regard.training.report import read_metrics
 
@@ -22,7 +22,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Measured:
-    """One entry: its report on the test set, speeds, memory, the curve of its dev metric, and some outputs."""
+    """One run: its report on the test set, speeds, memory, the curve of its development metric, and some outputs."""
 
     preset: str
     seed: int
@@ -38,11 +38,11 @@ class Measured:
 
     @property
     def by_length(self) -> list[tuple[int, int, float]]:
-        return [(one["shortest"], one["longest"], one["exact"]) for one in self.report.get("by_length", [])]
+        return [(bucket["shortest"], bucket["longest"], bucket["exact"]) for bucket in self.report.get("by_length", [])]
 
 
 def quality_of(report: dict[str, Any], metric: str) -> Quality:
-    """The one number to compare by: that of the test set which training chose by on the development set."""
+    """The number to compare by: on the test set, the metric that selected the checkpoint on the development set."""
     match report["task"]:
         case "translation" | "captioning":
             key = metric if metric in ("exact", "bleu", "chrf") else "chrf"
@@ -52,28 +52,28 @@ def quality_of(report: dict[str, Any], metric: str) -> Quality:
     return Quality("bits per character", report["bits_per_character"], False)
 
 
-def measure(entry: Entry) -> Measured:
-    """Evaluate an entry on the run's own test set."""
-    model = load(entry.path)
+def measure(run: SweepRun) -> Measured:
+    """Evaluate a run on its own test set."""
+    model = load(run.path)
     examples = model.run.examples("test")
     decoded = examples[:DECODED]
-    began = time.perf_counter()
+    start = time.perf_counter()
     results = model.translate_all([example.source for example in decoded], model.search)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     report = model.evaluate(examples, model.search).as_dict()
-    metrics = read_metrics(entry.path / "metrics.jsonl")
+    metrics = read_metrics(run.path / "metrics.jsonl")
     metric = model.run.config.training.metric or "loss"
     shown = zip(examples[:EXAMPLES], results[:EXAMPLES], strict=True)
-    trained = metrics[-1]["seconds"]
+    training_seconds = metrics[-1]["seconds"]
     return Measured(
-        preset=entry.preset,
-        seed=entry.seed,
+        preset=run.preset,
+        seed=run.seed,
         quality=quality_of(report, metric),
         parameters=model.run.facts["parameters"],
-        training_tokens_per_second=sum(line["tokens"] for line in metrics) / trained,
-        training_seconds=trained,
+        training_tokens_per_second=sum(line["tokens"] for line in metrics) / training_seconds,
+        training_seconds=training_seconds,
         decoding_sentences_per_second=len(decoded) / seconds,
-        peak_bytes=entry.peak_bytes,
+        peak_bytes=run.peak_bytes,
         report=report,
         curve=[(line["step"], line["dev"][metric]) for line in metrics if "dev" in line],
         outputs=[(example.source, example.target, result.text) for example, result in shown],

@@ -1,4 +1,4 @@
-"""Who competes, and their trainings: each in a process of its own, so that its peak memory can be told."""
+"""A sweep: architectures × seeds on one recipe. Each training has a process of its own, so its peak memory is known."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.checkpoint import is_run, read_facts
-from regard.config import preset_fields
+from regard.config import Tree, read_recipe, settle
 from regard.errors import UserError
 from regard.files import write_text
 
-FACTS = "contest.json"
+FACTS = "sweep.json"
 
 
 @dataclass(frozen=True)
-class Entry:
+class SweepRun:
     """One training: an architecture with a seed."""
 
     preset: str
@@ -28,7 +28,7 @@ class Entry:
 
     @property
     def finished(self) -> bool:
-        """Trained to the end, and its memory known."""
+        """Trained to the end, with its peak memory recorded."""
         return is_run(self.path) and read_facts(self.path).get("status") == "finished" and self.facts_file.is_file()
 
     @property
@@ -41,51 +41,69 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Contest:
-    """The same recipe and settings for everyone."""
+class Sweep:
+    """The same recipe and settings for every architecture; `settings` as {"training": {"steps": 500}}."""
 
     recipe: str
     presets: tuple[str, ...]
     seeds: int
-    settings: tuple[str, ...]  # as on the command line: ("--training.steps", "500", …)
+    settings: Tree
     out: Path
 
-    def entries(self) -> list[Entry]:
-        """Seed by seed, so that an interrupted contest has something of everyone."""
-        for preset in self.presets:
-            preset_fields(preset)  # a typo is found before anything is trained
+    def runs(self) -> list[SweepRun]:
+        """Seed by seed, so that an interrupted sweep has something of every architecture."""
+        seeds = range(1, self.seeds + 1)
+        return [SweepRun(preset, seed, self.out / f"{preset}-{seed}") for seed in seeds for preset in self.presets]
+
+    def check(self) -> None:
+        """Refuse before the first training whatever a later one would be refused for."""
+        if not self.presets or self.seeds < 1:
+            raise UserError(
+                f"--presets {','.join(self.presets)!r} and --seeds {self.seeds}: "
+                "name one architecture and one seed at least"
+            )
         if len(set(self.presets)) < len(self.presets):
             raise UserError(f"--presets {','.join(self.presets)} names one twice; name each once")
-        seeds = range(1, self.seeds + 1)
-        return [Entry(preset, seed, self.out / f"{preset}-{seed}") for seed in seeds for preset in self.presets]
+        for preset in self.presets:
+            settle(read_recipe(self.recipe), self.settings, {"model": {"preset": preset}}, where="command line")
 
 
-def hold(contest: Contest) -> Iterator[Entry]:
-    """Train whoever is not trained yet; those that are there stay, and those that were stopped go on."""
-    for entry in contest.entries():
-        if not entry.finished:
-            _train(contest, entry)
-        yield entry
+def run_sweep(sweep: Sweep) -> Iterator[SweepRun]:
+    """Each run once it is trained. Finished runs stay as they are, interrupted ones are resumed."""
+    sweep.check()
+    for run in sweep.runs():
+        if not run.finished:
+            _train(sweep, run)
+        yield run
 
 
-def _train(contest: Contest, entry: Entry) -> None:
-    resume = is_run(entry.path)
+def _train(sweep: Sweep, run: SweepRun) -> None:
     words = [sys.executable, "-m", "regard", "train"]
-    if resume:
+    if is_run(run.path):
         words += ["--resume"]
     else:
-        seed = ("--training.seed", str(entry.seed))
-        counted = any(one.startswith("--training.processes") for one in contest.settings)
-        alike = () if counted else ("--training.processes", "1")  # for their memory
-        words += [contest.recipe, "--model.preset", entry.preset, *seed, *alike, *contest.settings]
-    with subprocess.Popen([*words, "--out", str(entry.path)]) as process:
+        one_process: Tree = {"training": {"processes": 1}}  # the peak memory is that of one process
+        settings = {**one_process, **sweep.settings}
+        settings["training"] = {**one_process["training"], **sweep.settings.get("training", {}), "seed": run.seed}
+        words += [sweep.recipe, "--model.preset", run.preset, *_flags(settings)]
+    with subprocess.Popen([*words, "--out", str(run.path)]) as process:
         status, usage = _wait(process)
     if status == 130:
         raise KeyboardInterrupt
     if status != 0:
-        raise UserError(f"{entry.path}: training ended with status {status}; what went wrong stands above")
+        raise UserError(f"{run.path}: training ended with status {status}; its error is above")
     scale = 1 if sys.platform == "darwin" else 1024  # Linux counts in KiB
-    write_text(entry.facts_file, json.dumps({"peak_bytes": usage * scale}) + "\n")
+    write_text(run.facts_file, json.dumps({"peak_bytes": usage * scale}) + "\n")
+
+
+def _flags(settings: Tree) -> list[str]:
+    """The settings as words of a command line."""
+    flags = []
+    for section, fields in settings.items():
+        for key, value in fields.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            flags.append(f"--{section}.{key.replace('_', '-')}={text}")
+    return flags
 
 
 def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A small contest: everyone is trained once, a second call trains nobody, and the report says what happened."""
+"""A small sweep: each run is trained once, a second call trains none, and the report has all measurements."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.apps.compare import Sweep, run_sweep
 from regard.apps.compare.measure import Measured, Quality
 from regard.apps.compare.report import markdown, rank
 from regard.cli import main
@@ -17,7 +18,7 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def test_a_contest_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "reverse", "--presets", "gru-fixed,lstm-dot", "--out", str(tmp_path / "c"), *SETTINGS]
     assert main(command) == 0
     out = capsys.readouterr().out
@@ -25,12 +26,12 @@ def test_a_contest_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[
     weights = {path: path.stat().st_mtime_ns for path in (tmp_path / "c").rglob("model.safetensors")}
     assert len(weights) == 2
     report = json.loads((tmp_path / "c" / "report.json").read_text())
-    assert {one["preset"] for one in report} == {"gru-fixed", "lstm-dot"}
-    assert all(one["peak_bytes"] > 2**26 and one["training_tokens_per_second"] > 0 for one in report)
-    assert all(len(one["curve"]) == 2 and len(one["outputs"]) == 8 for one in report)
+    assert {run["preset"] for run in report} == {"gru-fixed", "lstm-dot"}
+    assert all(run["peak_bytes"] > 2**26 and run["training_tokens_per_second"] > 0 for run in report)
+    assert all(len(run["curve"]) == 2 and len(run["outputs"]) == 8 for run in report)
     page = (tmp_path / "c" / "report.html").read_text()
     assert page.count("<polyline") == 2 and "http" not in page.replace("http://www.w3.org/2000/svg", "")
-    assert main(command) == 0  # goes on where it was: nothing is left to train
+    assert main(command) == 0  # nothing is left to train
     assert {path: path.stat().st_mtime_ns for path in weights} == weights
 
 
@@ -51,16 +52,35 @@ def test_refused_before_anything_is_trained(
     assert not (tmp_path / "c").exists()
 
 
-def entry(preset: str, seed: int, quality: Quality) -> Measured:
+def measured(preset: str, seed: int, quality: Quality) -> Measured:
     report = {"by_length": [{"shortest": 1, "longest": 3, "exact": quality.value}]}
     return Measured(preset, seed, quality, 10, 5.0, 60.0, 7.0, 2**20, report, [(1, 2.0)], [("a", "b", "b")])
 
 
 def test_ranking_knows_which_way_is_up() -> None:
-    exact = [entry("a", 1, Quality("exact match", 50, True)), entry("b", 1, Quality("exact match", 90, True))]
-    assert [one.preset for one in rank(exact)] == ["b", "a"]
-    bits = [entry("a", 1, Quality("bits per character", 2.0, False)), entry("b", 1, Quality("bits", 3.0, False))]
-    assert [one.preset for one in rank(bits)] == ["a", "b"]
-    seeds = [entry("a", seed, Quality("exact match", value, True)) for seed, value in ((1, 80.0), (2, 90.0))]
+    exact = [measured("a", 1, Quality("exact match", 50, True)), measured("b", 1, Quality("exact match", 90, True))]
+    assert [standing.preset for standing in rank(exact)] == ["b", "a"]
+    bits = [measured("a", 1, Quality("bits per character", 2.0, False)), measured("b", 1, Quality("bits", 3.0, False))]
+    assert [standing.preset for standing in rank(bits)] == ["a", "b"]
+    seeds = [measured("a", seed, Quality("exact match", value, True)) for seed, value in ((1, 80.0), (2, 90.0))]
     text = markdown("title", rank(seeds))
     assert "| a | 85.00 (80.00 to 90.00) | 10 | 5 | 7 | 1 | 1.0 |" in text and "| a | 85.0 |" in text
+
+
+def test_settings_become_flags_of_one_process_and_one_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def refuse(words: list[str]) -> None:
+        commands.append(words)
+        raise InterruptedError
+
+    monkeypatch.setattr("regard.apps.compare.sweep.subprocess.Popen", refuse)
+    settings = {"training": {"steps": 3}, "tokenizer": {"shared": True}}
+    with pytest.raises(InterruptedError):
+        next(run_sweep(Sweep("reverse", ("lstm-dot",), 1, settings, tmp_path)))
+    assert {"--training.steps=3", "--training.seed=1", "--training.processes=1", "--tokenizer.shared=true"} < {
+        *commands[0]
+    }
+    with pytest.raises(InterruptedError):
+        next(run_sweep(Sweep("reverse", ("lstm-dot",), 1, {"training": {"processes": 2}}, tmp_path)))
+    assert "--training.processes=2" in commands[1] and "--training.processes=1" not in commands[1]
