@@ -43,6 +43,18 @@ def test_replacement_changes_what_follows_and_what_is_seen() -> None:
     assert torch.equal(model(x), x + 1)
 
 
+def test_inside_another_block_on_the_same_model_its_replacements_stay() -> None:
+    model, other, x = Loop(), Loop(), torch.randn(2, 3, 4)
+    with watching(model, {"inner.1": lambda tensor: tensor * 0}, record=False):
+        with watching(model) as watch:
+            assert model(x).eq(0).all()
+        with watching(other):
+            assert torch.equal(other(x), x + 1)
+        with watching(model, {"inner.1": lambda tensor: tensor * 2}):
+            assert torch.equal(model(x), 2 * (x + 1))
+    assert watch.tensors()["inner.1"].eq(0).all()
+
+
 def test_replaced_weights_make_the_context() -> None:
     torch.manual_seed(0)
     attention = MultiHeadAttention(6, 6, 2, "split", 0.0)
