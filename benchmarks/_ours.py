@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from _driver import Batch, Step, serve
 
-from regard.config import TrainingConfig, settle
+from regard.config import TrainingSettings, settle
 from regard.data import Pairs, make_batch
 from regard.data.batches import Ragged
 from regard.models.build import build_model
@@ -23,7 +23,7 @@ from regard.training.state import new_state
 def make(fields: dict[str, Any]) -> Step:
     processes, size = fields.pop("processes"), fields.pop("size")
     prepare(2)
-    training = TrainingConfig(
+    training = TrainingSettings(
         rate=1e-3, warmup_steps=1, batch_tokens=fields.pop("batch_tokens"), label_smoothing=0.1, processes=processes
     )
     state = new_state(build_model(settle({"model": fields}).model, size, size, True, seed=1), training)

@@ -30,7 +30,7 @@ from _machine import machine
 from _rounds import spread
 
 import regard
-from regard.config import ModelConfig, merge, read_recipe
+from regard.config import ModelSettings, merge, read_recipe
 from regard.data.files import read_lines
 from regard.data.tokenizer import EOS
 from regard.inference.ctranslate2.conversion import built_model, why_not
@@ -219,7 +219,7 @@ def _fields(model: Translator) -> dict[str, Any]:
     return {**fields, "preset": _preset(config), "size": model.target_tokenizer.size}
 
 
-def _preset(config: ModelConfig) -> str:
+def _preset(config: ModelSettings) -> str:
     """Which model of the peers is like it; "none" where its sides differ in size, or its parts are others."""
     if any(getattr(config, f"{side}_{size}") for side in ("encoder", "decoder") for size in ("width", "depth")):
         return "none"

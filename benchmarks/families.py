@@ -11,7 +11,7 @@ import time
 from _machine import machine
 from _rounds import spread
 
-from regard.config import PRESETS, DataConfig, SearchConfig, TrainingConfig, settle
+from regard.config import PRESETS, DataSettings, SearchSettings, TrainingSettings, settle
 from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch, plan
 from regard.inference import decode
 from regard.models.build import build_model
@@ -21,13 +21,13 @@ from regard.training.loop import update
 from regard.training.state import State, new_state
 
 WIDTH, BATCH_TOKENS, DECODED = 128, 4096, 200
-TRAINING = TrainingConfig(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
+TRAINING = TrainingSettings(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
 
 
 def main() -> None:
     options = _options()
     threads = prepare(options.threads)
-    corpus = load_corpus(DataConfig(corpus="dates", examples=5000))
+    corpus = load_corpus(DataSettings(corpus="dates", examples=5000))
     texts = [text for example in corpus.train for text in (example.source, example.target)]
     tokenizer = Tokenizer.train(texts, "word", 2000)
     pairs, _ = encode_pairs(corpus.train, tokenizer, tokenizer)
@@ -75,7 +75,7 @@ def _train(state: State, pairs: Pairs, steps: int) -> float:
 
 def _decode(model: Model, sources: list[list[int]], beams: int) -> float:
     start = time.perf_counter()
-    decode(model, sources, SearchConfig(beams=beams, max_tokens=12))
+    decode(model, sources, SearchSettings(beams=beams, max_tokens=12))
     return len(sources) / (time.perf_counter() - start)
 
 

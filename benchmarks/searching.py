@@ -17,7 +17,7 @@ import torch
 from _machine import machine
 from _rounds import spread
 
-from regard.config import SearchConfig, settle
+from regard.config import SearchSettings, settle
 from regard.data.tokenizer import EOS
 from regard.inference import decode
 from regard.models.build import build_model
@@ -68,7 +68,7 @@ def _measure(
     for _ in range(options.rounds):
         for case in sorted(cases, key=repr):
             sources = torch.randint(3, options.size, (options.sentences, case.length), generator=generator).tolist()
-            search = SearchConfig(beams=case.beams, batch_tokens=case.batch_tokens, max_tokens=case.length)
+            search = SearchSettings(beams=case.beams, batch_tokens=case.batch_tokens, max_tokens=case.length)
             for preset, model in models.items():
                 start = time.perf_counter()
                 decode(model, sources, search)

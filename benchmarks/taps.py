@@ -20,7 +20,7 @@ import torch
 from _machine import machine
 from torch import Tensor, nn
 
-from regard.config import DataConfig, SearchConfig, TrainingConfig, settle
+from regard.config import DataSettings, SearchSettings, TrainingSettings, settle
 from regard.data import Batch, Tokenizer, encode_pairs, load_corpus, make_batch, plan
 from regard.inference import decode
 from regard.models.build import build_model
@@ -32,7 +32,7 @@ from regard.training.state import State, new_state
 
 WIDTH, BATCH_TOKENS, DECODED = 128, 1024, 32
 MODELS = ("rnn-fixed", "lstm-additive", "rnn-language", "convolution", "transformer", "transformer-language")
-TRAINING = TrainingConfig(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
+TRAINING = TrainingSettings(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100)
     rounds = parser.parse_args().rounds
     prepare(1)
-    corpus = load_corpus(DataConfig(corpus="dates", examples=5000))
+    corpus = load_corpus(DataSettings(corpus="dates", examples=5000))
     texts = [text for example in corpus.train for text in (example.source, example.target)]
     tokenizer = Tokenizer.train(texts, "word", 2000)
     pairs, _ = encode_pairs(corpus.train, tokenizer, tokenizer)
@@ -130,7 +130,7 @@ def _train(state: State, batch: Batch) -> float:
 
 def _decode(state: State, sources: list[list[int]]) -> float:
     start = time.process_time()
-    decode(state.model, sources, SearchConfig(beams=1, max_tokens=12))
+    decode(state.model, sources, SearchSettings(beams=1, max_tokens=12))
     return time.process_time() - start
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from regard.analysis.maps import AttentionMap
     from regard.analysis.trace import Trace
-    from regard.config import RunConfig
+    from regard.config import Settings
     from regard.errors import UserError
     from regard.experiment import train
     from regard.pipeline import Captioner, Classifier, Pipeline, Result, TextGenerator, Translator, load
@@ -24,7 +24,7 @@ __all__ = [
     "Classifier",
     "Pipeline",
     "Result",
-    "RunConfig",
+    "Settings",
     "TextGenerator",
     "Trace",
     "Translator",
@@ -35,7 +35,7 @@ __all__ = [
 
 _ROOMS = {
     "AttentionMap": "regard.analysis.maps",
-    "RunConfig": "regard.config",
+    "Settings": "regard.config",
     "Trace": "regard.analysis.trace",
     "UserError": "regard.errors",
     "train": "regard.experiment",

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import torch
 
-from regard.config import RunConfig, read_recipe, recipe_text, settle
+from regard.config import Settings, read_recipe, recipe_text, settle
 from regard.config.settings import PICTURE_ENCODERS
 from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
@@ -51,7 +51,7 @@ class Run:
     """What is needed to use a trained model."""
 
     path: Path
-    config: RunConfig
+    config: Settings
     task: Task
     source_tokenizer: Tokenizer | Pictures
     target_tokenizer: Tokenizer | Labels
@@ -96,7 +96,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
 
 def start_run(
     path: Path,
-    config: RunConfig,
+    config: Settings,
     source: Tokenizer | Pictures,
     target: Tokenizer | Labels,
     examples: dict[str, list[Example]],
@@ -163,19 +163,19 @@ def write_facts(path: Path, facts: dict[str, Any]) -> None:
     write_text(path / FACTS, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
-def read_config(path: Path) -> RunConfig:
+def read_config(path: Path) -> Settings:
     with _reading(path / RECIPE):
         need(path / RECIPE)
         tree = read_recipe(str(path / RECIPE))
     return settle(tree, where=str(path / RECIPE))
 
 
-def write_config(path: Path, config: RunConfig) -> None:
+def write_config(path: Path, config: Settings) -> None:
     write_text(path / RECIPE, recipe_text(config))
 
 
 def read_tokenizers(
-    path: Path, config: RunConfig, images: Path | None = None
+    path: Path, config: Settings, images: Path | None = None
 ) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
     """Source and target; one and the same object where they share a vocabulary. Pictures are looked for in `images`."""
     if config.model.encoder in PICTURE_ENCODERS:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from regard.checkpoint import load_run, start_run
-from regard.config import RunConfig, settle
+from regard.config import Settings, settle
 from regard.data.corpus import Example
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
@@ -27,7 +27,7 @@ EXAMPLES = [Example("a b", "b\ta"), Example("line\nbreak", "é \u2028 ü"), Exam
 def write_run(path: Path, preset: str = "transformer", shared: bool = True) -> torch.nn.Module:
     """A whole run with weights that were never trained."""
     small = {"preset": preset, "width": 8, "heads": 2, "depth": 1, "dropout": 0.1}
-    config: RunConfig = settle({"model": small, "tokenizer": {"kind": "character", "size": 300, "shared": shared}})
+    config: Settings = settle({"model": small, "tokenizer": {"kind": "character", "size": 300, "shared": shared}})
     source = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
     classes = config.model.decoder == "none"
     separate = Labels.train("xyz") if classes else Tokenizer.train([e.target for e in EXAMPLES], "character", 300)

@@ -28,7 +28,7 @@ TOGETHER = 4096  # tokens of one pass: its maps are all kept
 
 
 @dataclass(frozen=True)
-class Dictation:
+class ForcedPair:
     """What a model is given and what it is told to write: ids for the pass, tokens for the labels."""
 
     source: list[int] | Picture  # ids with EOS
@@ -160,37 +160,37 @@ def _text(tokens: tuple[str, ...]) -> str:
     return "".join(token for token in tokens if token not in ("<s>", "</s>"))
 
 
-def trace(model: Model, dictation: Dictation) -> Trace:
+def trace(model: Model, pair: ForcedPair) -> Trace:
     """One teacher-forced pass with all taps open; what search saw step by step is the same."""
-    return traces(model, [dictation])[0]
+    return traces(model, [pair])[0]
 
 
-def traces(model: Model, dictations: Sequence[Dictation], progress: Callable[[int], None] | None = None) -> list[Trace]:
-    """A trace a dictation, in order. Those of equal lengths pass together: without padding every map is whole."""
+def traces(model: Model, pairs: Sequence[ForcedPair], progress: Callable[[int], None] | None = None) -> list[Trace]:
+    """A trace a pair, in order. Those of equal lengths pass together: without padding every map is whole."""
     alike: dict[tuple[int, int], list[int]] = {}
-    for row, dictation in enumerate(dictations):
-        alike.setdefault((len(dictation.source), len(dictation.target_in)), []).append(row)
+    for row, pair in enumerate(pairs):
+        alike.setdefault((len(pair.source), len(pair.target_in)), []).append(row)
     found: dict[int, Trace] = {}
     for (source_length, target_length), rows in alike.items():
         size = max(1, TOGETHER // (source_length + target_length))
         for first in range(0, len(rows), size):
             some = rows[first : first + size]
-            tensors = _pass(model, [dictations[row] for row in some])
+            tensors = _pass(model, [pairs[row] for row in some])
             for place, row in enumerate(some):
-                one = dictations[row]
+                one = pairs[row]
                 parts = {name: tensor[place : place + 1] for name, tensor in tensors.items()}
                 found[row] = Trace(parts, one.source_tokens, one.input_tokens, one.output_tokens)
             if progress is not None:
                 progress(len(some))
-    return [found[row] for row in range(len(dictations))]
+    return [found[row] for row in range(len(pairs))]
 
 
-def _pass(model: Model, dictations: list[Dictation]) -> dict[str, Tensor]:
+def _pass(model: Model, pairs: list[ForcedPair]) -> dict[str, Tensor]:
     with torch.inference_mode(), watching(model) as watch:
-        given = [one.source if isinstance(one.source, Picture) else one.source[:-1] for one in dictations]
+        given = [one.source if isinstance(one.source, Picture) else one.source[:-1] for one in pairs]
         ids, mask = pad_sources(given, device_of(model))
-        told = torch.tensor([one.target_in for one in dictations])
+        told = torch.tensor([one.target_in for one in pairs])
         model(ids, mask, told)
-    fields = receptive_fields(model, len(dictations[0].source), told.shape[1])
-    seen = {f"{name}{FIELD}": field.expand(len(dictations), 1, *field.shape) for name, field in fields.items()}
+    fields = receptive_fields(model, len(pairs[0].source), told.shape[1])
+    seen = {f"{name}{FIELD}": field.expand(len(pairs), 1, *field.shape) for name, field in fields.items()}
     return watch.tensors() | seen

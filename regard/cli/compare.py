@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from regard.config import RunConfig
+from regard.config import Settings
 
 
 def compare(
@@ -20,7 +20,7 @@ def compare(
     minutes: float | None = None,
     steps: int | None = None,
     out: Path | None = None,
-    settings: Annotated[RunConfig, Parameter(name="*")] = RunConfig(),  # noqa: B008
+    settings: Annotated[Settings, Parameter(name="*")] = Settings(),  # noqa: B008
 ) -> int:
     """Train several architectures on the same data with the same budget, and write one report.
 

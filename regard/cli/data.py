@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from regard.config import DataConfig, near, read_recipe, settle, shipped_recipes
+from regard.config import DataSettings, near, read_recipe, settle, shipped_recipes
 from regard.errors import UserError
 
 
@@ -64,7 +64,7 @@ def inspect(
     name: str | None = None,
     /,
     *,
-    data: Annotated[DataConfig, Parameter(name="--data")] = DataConfig(),  # noqa: B008
+    data: Annotated[DataSettings, Parameter(name="--data")] = DataSettings(),  # noqa: B008
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Count and measure a corpus: lengths, duplicates, overlaps, what was skipped and why, examples.

@@ -22,7 +22,7 @@ def demo(*, out: Path = Path("runs/dates")) -> int:
     out
         The run directory; a run that is there already is shown, or gone on with where it stopped.
     """
-    from regard.config import SearchConfig, read_recipe, settle
+    from regard.config import SearchSettings, read_recipe, settle
     from regard.evaluation import render
     from regard.experiment import run_experiment
     from regard.pipeline import load
@@ -37,7 +37,7 @@ def demo(*, out: Path = Path("runs/dates")) -> int:
     examples = model.run.examples("test")
     _table(model, [(example.source, example.target) for example in examples[:SHOWN]])
     print(f"\nThe {len(examples)} test dates, none of which was seen in training:\n")
-    print(render(model.evaluate(examples, SearchConfig(beams=1))))
+    print(render(model.evaluate(examples, SearchSettings(beams=1))))
     source = max((example.source for example in examples[:SHOWN]), key=len)
     result = model.translate(source)
     _attention(source, result, out / "attention.svg")

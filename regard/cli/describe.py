@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from regard.config import PRESETS, ModelConfig, near, read_recipe, settle, shipped_recipes
+from regard.config import PRESETS, ModelSettings, near, read_recipe, settle, shipped_recipes
 from regard.config.settings import PICTURE_ENCODERS, Positive
 from regard.errors import UserError
 
@@ -20,7 +20,7 @@ def describe(
     /,
     *,
     vocabulary: Positive = VOCABULARY,
-    model: Annotated[ModelConfig, Parameter(name="--model")] = ModelConfig(),  # noqa: B008
+    model: Annotated[ModelSettings, Parameter(name="--model")] = ModelSettings(),  # noqa: B008
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Tell what a model is made of: its modules with shapes and parameters, and what a token costs.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.errors import UserError
 from regard.files import check_writable
 
@@ -29,7 +29,7 @@ def look(
     out: Path | None = None,
     without: Annotated[list[str] | None, Parameter(negative="")] = None,
     tree: Annotated[bool, Parameter(negative="")] = False,
-    search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
+    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
 ) -> int:
     """Show what the model attended to while it wrote its output (or while it is told to write --target).
 
@@ -133,7 +133,7 @@ def _overlay(found: Overlay, heading: str | None, out: Path | None) -> int:
     return 0
 
 
-def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -> int:
+def _ablate(model: Pipeline, text: str, names: list[str], given: SearchSettings) -> int:
     search = model.search_with(given)
     whole = model.translate_all([text], search)[0]
     left = model.without(*names).translate_all([text], search)[0]
@@ -141,7 +141,7 @@ def _ablate(model: Pipeline, text: str, names: list[str], given: SearchConfig) -
     return 0
 
 
-def _follow(model: Pipeline, text: str, given: SearchConfig, out: Path | None) -> int:
+def _follow(model: Pipeline, text: str, given: SearchSettings, out: Path | None) -> int:
     from regard.analysis.search import save_tree, tree_text
     from regard.pipeline.text_model import SourceToText
 

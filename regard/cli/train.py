@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from regard.config import RunConfig, read_recipe, settle
+from regard.config import Settings, read_recipe, settle
 from regard.errors import UserError
 
 
@@ -19,7 +19,7 @@ def train(
     out: Path | None = None,
     resume: Annotated[bool, Parameter(negative="")] = False,
     distill: Annotated[list[Path] | None, Parameter(negative="")] = None,
-    settings: Annotated[RunConfig, Parameter(name="*")] = RunConfig(),  # noqa: B008
+    settings: Annotated[Settings, Parameter(name="*")] = Settings(),  # noqa: B008
 ) -> int:
     """Train a model; the run directory holds the complete recipe, the tokenizers, the weights and the curves.
 
@@ -60,11 +60,11 @@ def train(
     return 0
 
 
-def _name(recipe: str | None, config: RunConfig) -> str:
+def _name(recipe: str | None, config: Settings) -> str:
     return Path(recipe).stem if recipe else config.model.preset or f"{config.model.encoder}-{config.model.decoder}"
 
 
-def _taught(teachers: list[Path], config: RunConfig, path: Path, resume: bool) -> RunConfig:
+def _taught(teachers: list[Path], config: Settings, path: Path, resume: bool) -> Settings:
     """The same settings on what the teacher writes."""
     from regard.checkpoint import is_run
     from regard.cli.progress import progress_bar

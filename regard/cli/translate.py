@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 from cyclopts import Parameter
 
 from regard.cli.progress import progress_bar
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.config.settings import Engine, Positive
 from regard.errors import UserError
 
@@ -30,7 +30,7 @@ def translate(
     *text: str,
     input: Path | None = None,
     output: Path | None = None,
-    search: Annotated[SearchConfig, Parameter(name="*")] = SearchConfig(),  # noqa: B008
+    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
     alignments: Path | None = None,
     attention: str | None = None,
     ensemble: Annotated[list[Path] | None, Parameter(negative="")] = None,
@@ -103,7 +103,7 @@ def _reported(number: int, result: Result) -> bool:
     return not result.finished and result.problem is None
 
 
-def _greedy(run: Path, search: SearchConfig) -> bool:
+def _greedy(run: Path, search: SearchSettings) -> bool:
     """Whether one beam over all tokens is asked for, here or by the run: else another engine's outputs may differ."""
     from regard.checkpoint import is_run, read_config
 

@@ -3,23 +3,23 @@
 from regard.config.load import Tree, merge, near, preset_fields, read_recipe, recipe_text, settle, shipped_recipes
 from regard.config.presets import PRESETS, Preset
 from regard.config.settings import (
-    DataConfig,
-    ModelConfig,
-    RunConfig,
-    SearchConfig,
-    TokenizerConfig,
-    TrainingConfig,
+    DataSettings,
+    ModelSettings,
+    SearchSettings,
+    Settings,
+    TokenizerSettings,
+    TrainingSettings,
 )
 
 __all__ = [
     "PRESETS",
-    "DataConfig",
-    "ModelConfig",
+    "DataSettings",
+    "ModelSettings",
     "Preset",
-    "RunConfig",
-    "SearchConfig",
-    "TokenizerConfig",
-    "TrainingConfig",
+    "SearchSettings",
+    "Settings",
+    "TokenizerSettings",
+    "TrainingSettings",
     "Tree",
     "merge",
     "near",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from regard.config.settings import CELL, PICTURE_ENCODERS, DataConfig, ModelConfig, RunConfig, TrainingConfig
+from regard.config.settings import CELL, PICTURE_ENCODERS, DataSettings, ModelSettings, Settings, TrainingSettings
 from regard.errors import UserError
 
 
-def check(config: RunConfig) -> None:
+def check(config: Settings) -> None:
     _check_data(config.data)
     _check_model(config.model)
     _check_training(config.training)
@@ -21,7 +21,7 @@ def check(config: RunConfig) -> None:
         raise UserError(f"search.n_best = {search.n_best} exceeds search.beams = {search.beams}; raise search.beams")
 
 
-def _check_data(data: DataConfig) -> None:
+def _check_data(data: DataSettings) -> None:
     for split in ("", "dev_", "test_"):
         source, target = getattr(data, f"{split}source"), getattr(data, f"{split}target")
         pairs = getattr(data, f"{split}pairs")
@@ -40,7 +40,7 @@ def _check_data(data: DataConfig) -> None:
                 raise UserError(f'data.{key} = "{value}" is not a range from 1 upwards; write it as "1-20"')
 
 
-def _check_model(model: ModelConfig) -> None:
+def _check_model(model: ModelSettings) -> None:
     if model.encoder == model.decoder == "none":
         raise UserError("model.encoder and model.decoder are both none; a model needs one of them")
     if model.encoder == "none" and model.decoder == "convolution":
@@ -72,7 +72,7 @@ def _check_model(model: ModelConfig) -> None:
     _check_positions(model)
 
 
-def _check_heads(model: ModelConfig) -> None:
+def _check_heads(model: ModelSettings) -> None:
     multi_head = model.attentive and model.score == "multi-head"
     encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
     sides = (  # side, its width, whether it has heads, whether they turn with rotary positions
@@ -102,7 +102,7 @@ def _check_heads(model: ModelConfig) -> None:
             )
 
 
-def _check_positions(model: ModelConfig) -> None:
+def _check_positions(model: ModelSettings) -> None:
     combine, positions = model.position_combine, model.positions
     if combine != "add" and positions in ("rotary", "alibi", "none"):
         raise UserError(
@@ -116,7 +116,7 @@ def _check_positions(model: ModelConfig) -> None:
         )
 
 
-def _check_training(training: TrainingConfig) -> None:
+def _check_training(training: TrainingSettings) -> None:
     steps, warmup = training.steps, training.warmup_steps
     if steps is not None and warmup is not None and warmup > steps:
         raise UserError(f"training.warmup_steps = {warmup} exceeds training.steps = {steps}; lower it or train longer")

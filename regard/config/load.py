@@ -1,4 +1,4 @@
-"""Recipe, preset and overrides become one checked RunConfig; and a RunConfig becomes a recipe again."""
+"""Recipe, preset and overrides become one checked Settings; and a Settings becomes a recipe again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from regard.config.check import check
 from regard.config.presets import PRESETS
-from regard.config.settings import RunConfig
+from regard.config.settings import Settings
 from regard.errors import UserError
 
 Tree = dict[str, Any]
@@ -51,7 +51,7 @@ def merge(*trees: Tree) -> Tree:
     return merged
 
 
-def settle(*trees: Tree, where: str = "settings") -> RunConfig:
+def settle(*trees: Tree, where: str = "settings") -> Settings:
     """The checked configuration of merged trees, with the preset's fields beneath what was set by hand."""
     tree = merge(*trees)
     model = tree.get("model")
@@ -59,7 +59,7 @@ def settle(*trees: Tree, where: str = "settings") -> RunConfig:
     if isinstance(name, str):  # anything else is refused below
         tree = merge({"model": preset_fields(name)}, tree)
     try:
-        config = RunConfig.model_validate(tree)
+        config = Settings.model_validate(tree)
     except ValidationError as error:
         raise UserError(first_problem(error, where)) from None
     check(config)
@@ -72,7 +72,7 @@ def preset_fields(name: str) -> Tree:
     return PRESETS[name].fields
 
 
-def recipe_text(config: RunConfig) -> str:
+def recipe_text(config: Settings) -> str:
     """The configuration as TOML that `settle` reads back to an equal one."""
     lines: list[str] = []
     for section, fields in config.model_dump(exclude_none=True).items():
@@ -97,7 +97,7 @@ def first_problem(error: object, where: str) -> str | None:
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         *path, last = [str(part) for part in problem["loc"]]
-        sections = {name: info.get_default().__class__ for name, info in RunConfig.model_fields.items()}
+        sections = {name: info.get_default().__class__ for name, info in Settings.model_fields.items()}
         elsewhere = [f"{name}.{last}" for name, section in sections.items() if last in section.model_fields]
         hint = (
             f", did you mean {elsewhere[0]!r}?"

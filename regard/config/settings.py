@@ -25,7 +25,7 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
-class DataConfig(Section):
+class DataSettings(Section):
     """Where the pairs come from: an embedded corpus, a folder made by `regard data fetch`, or files of your own."""
 
     corpus: str | None = None
@@ -70,7 +70,7 @@ class DataConfig(Section):
     """what is generated and what is held out"""
 
 
-class TokenizerConfig(Section):
+class TokenizerSettings(Section):
     """How text becomes ids. All kinds give every text back exactly."""
 
     kind: Literal["character", "word", "bpe", "unigram"] | None = None
@@ -81,7 +81,7 @@ class TokenizerConfig(Section):
     """one vocabulary for both sides"""
 
 
-class ModelConfig(Section):
+class ModelSettings(Section):
     """An encoder, a decoder and what stands between them. Presets fill this in; any field can be set on top."""
 
     preset: str | None = None
@@ -161,7 +161,7 @@ class ModelConfig(Section):
         return self.encoder == self.decoder == "transformer"
 
 
-class TrainingConfig(Section):
+class TrainingSettings(Section):
     """One run over token-budget batches."""
 
     steps: Positive | None = None
@@ -184,7 +184,7 @@ class TrainingConfig(Section):
     """updates over which the rate rises from 0"""
     label_smoothing: Share | None = None
     """probability mass spread over the vocabulary"""
-    unmerging: Share = 0.0
+    bpe_dropout: Share = 0.0
     """share of the pieces of bpe taken apart into those they were merged of, anew in each batch, which grows by it"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
@@ -211,7 +211,7 @@ class TrainingConfig(Section):
 Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes
 
 
-class SearchConfig(Section):
+class SearchSettings(Section):
     """How an output is searched for."""
 
     beams: Positive = 5
@@ -238,11 +238,11 @@ class SearchConfig(Section):
     """padded source tokens decoded together, beams included; two threads have as many each"""
 
 
-class RunConfig(Section):
+class Settings(Section):
     """Everything that makes a run."""
 
-    data: DataConfig = DataConfig()
-    tokenizer: TokenizerConfig = TokenizerConfig()
-    model: ModelConfig = ModelConfig()
-    training: TrainingConfig = TrainingConfig()
-    search: SearchConfig = SearchConfig()
+    data: DataSettings = DataSettings()
+    tokenizer: TokenizerSettings = TokenizerSettings()
+    model: ModelSettings = ModelSettings()
+    training: TrainingSettings = TrainingSettings()
+    search: SearchSettings = SearchSettings()

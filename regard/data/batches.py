@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.data.bpe_dropout import Unmerging
+from regard.data.bpe_dropout import BpeDropout
 from regard.data.examples import Example, Skipped
 from regard.data.image_store import Gallery, Pictures, hang
 from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer
@@ -76,7 +76,7 @@ class Pairs:
     source: Ragged | Gallery
     target: Ragged
     examples: np.ndarray  # (rows,) the index of each row's example in the list that was encoded
-    unmerging: tuple[Unmerging, Unmerging] | None = None  # of sources and targets, where pieces are taken apart
+    bpe_dropout: tuple[BpeDropout, BpeDropout] | None = None  # of sources and targets, where pieces are taken apart
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -200,10 +200,10 @@ def make_batch(
     source, source_mask = pairs.source.padded(rows)
     target_out, target_mask = pairs.target.padded(rows)
     if share > 0:
-        assert pairs.unmerging is not None, "pairs whose pieces nobody can take apart"
+        assert pairs.bpe_dropout is not None, "pairs whose pieces nobody can take apart"
         draw = np.random.default_rng(seed)
-        source, source_mask = pairs.unmerging[0].take_apart(source, source_mask, share, draw)
-        target_out, target_mask = pairs.unmerging[1].take_apart(target_out, target_mask, share, draw)
+        source, source_mask = pairs.bpe_dropout[0].take_apart(source, source_mask, share, draw)
+        target_out, target_mask = pairs.bpe_dropout[1].take_apart(target_out, target_mask, share, draw)
     target_in = np.full_like(target_out, BOS)
     target_in[:, 1:] = np.where(target_mask[:, 1:], target_out[:, :-1], PAD)
     return Batch(

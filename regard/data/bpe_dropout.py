@@ -16,14 +16,14 @@ from regard.data.tokenizer import PAD, Tokenizer
 
 
 @dataclass(frozen=True)
-class Unmerging:
+class BpeDropout:
     """Which two pieces each piece of a vocabulary was merged of."""
 
     halves: np.ndarray  # (V, 2) int32; -1 for what was never merged: bytes and marks
     longest: int  # tokens that a row may have
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, longest: int) -> Unmerging:
+    def of(cls, tokenizer: Tokenizer, longest: int) -> BpeDropout:
         assert tokenizer.kind == "bpe", "only merges can be undone"
         halves = np.full((tokenizer.size, 2), -1, np.int32)
         ids = tokenizer.engine.get_vocab()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from regard.config import DataConfig, TokenizerConfig, near
+from regard.config import DataSettings, TokenizerSettings, near
 from regard.data.captions import is_caption_file, read_captions
 from regard.data.embedded import EMBEDDED, embedded_corpus
 from regard.data.examples import Corpus, Example, Skipped, Task
@@ -21,7 +21,7 @@ CLASSES_AT_MOST = 50
 EXAMPLES_PER_CLASS = 10
 
 
-def load_corpus(config: DataConfig) -> Corpus:
+def load_corpus(config: DataSettings) -> Corpus:
     """The corpus that the settings name, read or generated and split."""
     given = config.source or config.pairs
     if config.corpus is None and given is None:
@@ -53,7 +53,7 @@ def load_corpus(config: DataConfig) -> Corpus:
     return _assemble(config, folder.resolve().name, folder, train, dev, test)
 
 
-def _read(config: DataConfig, split: str) -> Reading | None:
+def _read(config: DataSettings, split: str) -> Reading | None:
     """The files given for "" (train), "dev_" or "test_"; None where there are none."""
     source, target, pairs = (getattr(config, f"{split}{kind}") for kind in ("source", "target", "pairs"))
     if pairs:
@@ -81,7 +81,7 @@ def _not_empty(reading: Reading, files: str) -> Reading:
 
 
 def _assemble(
-    config: DataConfig, name: str, folder: Path, train: Reading, dev: Reading | None, test: Reading | None
+    config: DataSettings, name: str, folder: Path, train: Reading, dev: Reading | None, test: Reading | None
 ) -> Corpus:
     """`folder`: where the training file is, and its pictures are, unless the settings say otherwise."""
     pictures = are_pictures([example.source for example in train.examples])
@@ -118,7 +118,7 @@ def _assemble(
         skipped=skipped,
         notes=(*why, *notes),
         task=task,
-        tokenizer=TokenizerConfig(),  # chosen by what the text is like, when a run starts
+        tokenizer=TokenizerSettings(),  # chosen by what the text is like, when a run starts
         model={
             "translation": "transformer",
             "continuation": "transformer-language",

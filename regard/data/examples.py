@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from regard.config import TokenizerConfig
+from regard.config import TokenizerSettings
 
 # continuation: every source is empty, the target is text to model
 Task = Literal["translation", "continuation", "classification", "captioning"]
@@ -37,7 +37,7 @@ class Corpus:
     skipped: list[Skipped]
     notes: tuple[str, ...]
     task: Task
-    tokenizer: TokenizerConfig
+    tokenizer: TokenizerSettings
     model: str
     images: Path | None = None  # sources are pictures in this folder (or scenes); None: they are text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from regard.config import ModelConfig, RunConfig, TokenizerConfig, TrainingConfig, preset_fields
+from regard.config import ModelSettings, Settings, TokenizerSettings, TrainingSettings, preset_fields
 from regard.config.check import check
 from regard.config.settings import PICTURE_ENCODERS
 from regard.data.corpus import Corpus
@@ -23,11 +23,11 @@ FADING_PASSES, MOST_DECAY = 8, 0.3
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25
 
 
-def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
+def complete(config: Settings, corpus: Corpus) -> Settings:
     """The configuration with every choice made. A pure function: the same corpus gives the same recipe."""
     config = _with_preset(config, corpus)
     measure = measure_text(corpus.train) if corpus.images is None else measure_captions(corpus.train, config.model)
-    suggested = corpus.tokenizer if config.data.corpus in EMBEDDED else TokenizerConfig()
+    suggested = corpus.tokenizer if config.data.corpus in EMBEDDED else TokenizerSettings()
     tokenizer = _tokenizer(config, suggested, measure)
     metric = config.training.metric or _metric(config.model, corpus, measure)
     entries = _entries(config.model, tokenizer, corpus, measure)
@@ -37,16 +37,16 @@ def complete(config: RunConfig, corpus: Corpus) -> RunConfig:
     return config.model_copy(update={"tokenizer": tokenizer, "model": model, "training": training})
 
 
-def _with_preset(config: RunConfig, corpus: Corpus) -> RunConfig:
+def _with_preset(config: Settings, corpus: Corpus) -> Settings:
     """The architecture that the corpus is for, beneath the fields set by hand, where none was named."""
     given = config.model
     if given.named:
         return config
     fields = {**preset_fields(corpus.model), "preset": corpus.model, **given.model_dump(exclude_unset=True)}
-    return config.model_copy(update={"model": ModelConfig.model_validate(fields)})
+    return config.model_copy(update={"model": ModelSettings.model_validate(fields)})
 
 
-def _model(config: RunConfig, reading: Reading, measure: Measure, metric: str) -> ModelConfig:
+def _model(config: Settings, reading: Reading, measure: Measure, metric: str) -> ModelSettings:
     """Width and dropout by how much there is to learn from, positions by what is learned, where they are not set."""
     given = config.model
     attends = bool({"transformer", "convolution", "grid", "patches"} & {given.encoder, given.decoder})
@@ -70,7 +70,7 @@ def _model(config: RunConfig, reading: Reading, measure: Measure, metric: str) -
     return model
 
 
-def _wide(config: RunConfig, reading: Reading, measure: Measure, attends: bool) -> bool:
+def _wide(config: Settings, reading: Reading, measure: Measure, attends: bool) -> bool:
     """Whether twice the width, three times the work, pays: for most where there is time for it, too."""
     if not attends:
         return measure.different >= 20_000
@@ -78,18 +78,18 @@ def _wide(config: RunConfig, reading: Reading, measure: Measure, attends: bool) 
     return measure.different >= 100_000 and Pace.of(wide, reading, config.training).is_enough(config.training)
 
 
-def _turning(model: ModelConfig) -> ModelConfig:
+def _turning(model: ModelSettings) -> ModelSettings:
     """Rotary positions, where the model can have them: they learn sentences in fewer epochs
     (docs/experiments/multi30k-transformer.md#fifth-try-rotary-positions)."""
     turning = model.model_copy(update={"positions": "rotary"})
     try:
-        check(RunConfig(model=turning))
+        check(Settings(model=turning))
     except UserError:
         return model
     return turning
 
 
-def _tokenizer(config: RunConfig, suggested: TokenizerConfig, measure: Measure) -> TokenizerConfig:
+def _tokenizer(config: Settings, suggested: TokenizerSettings, measure: Measure) -> TokenizerSettings:
     given = config.tokenizer
     short = measure.longer < 25 and measure.letters < 200
     by_text = "word" if measure.cells else "character" if short else "bpe"  # captions name things, seldom new ones
@@ -101,7 +101,7 @@ def _tokenizer(config: RunConfig, suggested: TokenizerConfig, measure: Measure) 
         shared = True
     elif config.model.encoder in PICTURE_ENCODERS or config.model.decoder == "none":
         shared = False
-    return TokenizerConfig(kind=kind, size=size, shared=shared)
+    return TokenizerSettings(kind=kind, size=size, shared=shared)
 
 
 def _size(kind: str, measure: Measure) -> int:
@@ -112,7 +112,7 @@ def _size(kind: str, measure: Measure) -> int:
     return 2 * size if kind == "word" else size
 
 
-def _metric(model: ModelConfig, corpus: Corpus, measure: Measure) -> str:
+def _metric(model: ModelSettings, corpus: Corpus, measure: Measure) -> str:
     if model.decoder == "none":
         return "accuracy"
     if corpus.task == "continuation":
@@ -128,7 +128,7 @@ def _dropout(metric: str, measure: Measure, attends: bool) -> float:
     return 0.3 if measure.different < 10_000 else 0.2 if measure.different < 100_000 else 0.1
 
 
-def _entries(model: ModelConfig, tokenizer: TokenizerConfig, corpus: Corpus, measure: Measure) -> int:
+def _entries(model: ModelSettings, tokenizer: TokenizerSettings, corpus: Corpus, measure: Measure) -> int:
     """About how many the output layer will have: a size is what a tokenizer may have, not what it finds."""
     if model.decoder == "none":
         return len({example.target for example in corpus.train})
@@ -141,7 +141,9 @@ def _entries(model: ModelConfig, tokenizer: TokenizerConfig, corpus: Corpus, mea
     return min(tokenizer.size, count_words(getattr(example, side) for example in corpus.train for side in sides))
 
 
-def _reading(given: TrainingConfig, tokenizer: TokenizerConfig, measure: Measure, metric: str, entries: int) -> Reading:
+def _reading(
+    given: TrainingSettings, tokenizer: TokenizerSettings, measure: Measure, metric: str, entries: int
+) -> Reading:
     tokens = max(_tokens(measure.longer, tokenizer), measure.cells)
     everything = measure.pairs * tokens
     # sentences: as many tokens in twice the steps teach more
@@ -152,8 +154,8 @@ def _reading(given: TrainingConfig, tokenizer: TokenizerConfig, measure: Measure
 
 
 def _training(
-    given: TrainingConfig, model: ModelConfig, tokenizer: TokenizerConfig, reading: Reading, metric: str
-) -> TrainingConfig:
+    given: TrainingSettings, model: ModelSettings, tokenizer: TokenizerSettings, reading: Reading, metric: str
+) -> TrainingSettings:
     batch_tokens, batches = reading.batch_tokens, reading.batches
     text = metric in SENTENCES
     pace = Pace.of(model, reading, given)
@@ -187,14 +189,14 @@ def _training(
     return given.model_copy(update=chosen)
 
 
-def _tokens(characters: float, tokenizer: TokenizerConfig) -> float:
+def _tokens(characters: float, tokenizer: TokenizerSettings) -> float:
     """About how many tokens so many characters become, with the end mark; pieces as on Multi30k and Home Assistant."""
     kind, size = tokenizer.kind, tokenizer.size or 4000
     per_token = {"character": 1.0, "word": 3.0}.get(kind or "", max(3.9 + 0.5 * math.log2(size / 4000), 1.0))
     return characters / per_token + 1
 
 
-def _rate(model: ModelConfig, optimizer: str, batch_tokens: int) -> float:
+def _rate(model: ModelSettings, optimizer: str, batch_tokens: int) -> float:
     kinds = {model.encoder, model.decoder}
     if optimizer == "muon" or {"transformer", "convolution", "patches"} & kinds:
         half = 0.5 if model.norm == "post" else 1.0

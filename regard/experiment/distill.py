@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.config import DataConfig, RunConfig
+from regard.config import DataSettings, Settings
 from regard.data.corpus import Example, load_corpus
 from regard.data.files import write_pairs
 from regard.errors import UserError
@@ -26,8 +26,8 @@ CHUNK = 1024
 
 
 def taught(
-    config: RunConfig, teachers: Sequence[Path], folder: Path, progress: Progress | None = None
-) -> tuple[RunConfig, int]:
+    config: Settings, teachers: Sequence[Path], folder: Path, progress: Progress | None = None
+) -> tuple[Settings, int]:
     """The settings of a student: the same, on the corpus that `distil` writes into `folder`. A single teacher of the
     student's kind and width lends it its layers. And how many sources have their reference alone."""
     training = follow(config).training  # what cannot begin is told before the teacher translates
@@ -38,7 +38,7 @@ def taught(
     return config.model_copy(update={"data": data, "training": training}), left_out
 
 
-def distil(teacher: Pipeline, data: DataConfig, folder: Path, progress: Progress | None = None) -> int:
+def distil(teacher: Pipeline, data: DataSettings, folder: Path, progress: Progress | None = None) -> int:
     """A corpus folder whose training pairs are the references and the teacher's outputs; dev and test are as they were.
 
     Returns how many training sources have their reference alone, for all of the teacher's outputs are empty or

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.checkpoint import load_run, read_config, read_facts
-from regard.config import ModelConfig, RunConfig
+from regard.config import ModelSettings, Settings
 from regard.config.check import check
 from regard.config.settings import PICTURE_ENCODERS
 from regard.errors import UserError
@@ -24,7 +24,7 @@ SIDES = {"depth": ("encoder_depth", "decoder_depth"), "width": ("encoder_width",
 ALIKE = ("encoder", "decoder", "cell", "width", "encoder_width", "decoder_width", "tied_embeddings")
 
 
-def follow(config: RunConfig) -> RunConfig:
+def follow(config: Settings) -> Settings:
     """The settings of a run that begins with another: its tokenizers, and its architecture where none was named; of one
     that was, what makes weights fit, where it was left open and both are of a kind."""
     if config.training.begin is None:
@@ -47,7 +47,7 @@ def follow(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"tokenizer": theirs.tokenizer, "model": model})
 
 
-def is_of_a_kind(config: RunConfig, path: Path) -> bool:
+def is_of_a_kind(config: Settings, path: Path) -> bool:
     """Whether a model that is named by these settings can begin with most of the run there, as a student should."""
     theirs = read_config(path).model
     beginning = config.training.model_copy(update={"begin": str(path)})
@@ -78,7 +78,7 @@ def lend(path: Path, model: Model) -> int:
     return sum({tensor.data_ptr(): tensor.numel() for tensor, _ in fitting}.values())
 
 
-def _architecture(given: ModelConfig, theirs: ModelConfig) -> ModelConfig:
+def _architecture(given: ModelSettings, theirs: ModelSettings) -> ModelSettings:
     """All of theirs beneath what is set by hand; of a kind that is named, what makes weights fit, where they go
     together at all."""
     if given.named and (given.encoder, given.decoder) != (theirs.encoder, theirs.decoder):
@@ -87,9 +87,9 @@ def _architecture(given: ModelConfig, theirs: ModelConfig) -> ModelConfig:
     fields = theirs.model_dump(exclude_none=True, exclude=OWN if given.named else set())
     for general, sides in SIDES.items():
         fields = {key: value for key, value in fields.items() if general not in by_hand or key not in sides}
-    followed = ModelConfig.model_validate({**fields, **by_hand})
+    followed = ModelSettings.model_validate({**fields, **by_hand})
     try:
-        check(RunConfig(model=followed))
+        check(Settings(model=followed))
     except UserError:
         if given.named:
             return given
@@ -97,7 +97,7 @@ def _architecture(given: ModelConfig, theirs: ModelConfig) -> ModelConfig:
     return followed
 
 
-def _reads(model: ModelConfig) -> str:
+def _reads(model: ModelSettings) -> str:
     """What goes in and what comes out, for an error."""
     if model.encoder == "none":
         return "is a language model"

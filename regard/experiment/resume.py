@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.config import ModelConfig, RunConfig, TrainingConfig
+from regard.config import ModelSettings, Settings, TrainingSettings
 from regard.config.settings import Section
 from regard.errors import UserError
 from regard.training.optimizer import SIZE
@@ -16,10 +16,10 @@ FILES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("sourc
 PLACES = FILES | {"corpus", "images"}
 
 
-def continued(given: RunConfig, stored: RunConfig) -> RunConfig:
+def continued(given: Settings, stored: Settings) -> Settings:
     """The run's settings with what may change on --resume; any other setting that differs is refused by name."""
     sections: dict[str, Any] = {}
-    for section in RunConfig.model_fields:
+    for section in Settings.model_fields:
         new, old = getattr(given, section), getattr(stored, section)
         values = {key: getattr(new, key) for key in sorted(new.model_fields_set)}
         changes = {key: value for key, value in values.items() if value is not None and value != _began(old, key)}
@@ -30,7 +30,7 @@ def continued(given: RunConfig, stored: RunConfig) -> RunConfig:
                 "resume without it, or train into another directory"
             )
         sections[section] = old.model_copy(update=changes)
-    return RunConfig(**sections)
+    return Settings(**sections)
 
 
 def _began(section: Section, key: str) -> Any:
@@ -38,8 +38,8 @@ def _began(section: Section, key: str) -> Any:
     value = getattr(section, key)
     if value is not None:
         return value
-    if isinstance(section, ModelConfig) and key == "ffn_dropout":
+    if isinstance(section, ModelSettings) and key == "ffn_dropout":
         return section.dropout
-    if isinstance(section, TrainingConfig) and key == "muon_size":
+    if isinstance(section, TrainingSettings) and key == "muon_size":
         return SIZE if section.optimizer == "muon" else None
     return BEFORE.get(key)

@@ -25,7 +25,7 @@ from regard.checkpoint import (
     write_config,
     write_facts,
 )
-from regard.config import RunConfig, read_recipe, settle
+from regard.config import Settings, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
 from regard.experiment.banner import opening
@@ -57,7 +57,7 @@ class RunResult:
     path: Path
     status: Literal["finished", "interrupted"]
     ended: str | None  # the setting that ended training
-    config: RunConfig
+    config: Settings
     task: Task
     parameters: int
     step: int
@@ -91,17 +91,17 @@ class RunResult:
 
 
 def train(
-    settings: RunConfig | dict[str, Any] | str, out: Path | str, resume: bool = False, progress: bool = True
+    settings: Settings | dict[str, Any] | str, out: Path | str, resume: bool = False, progress: bool = True
 ) -> RunResult:
-    """`run_experiment` for a notebook: settings as a recipe's name or file, as a tree, or as a RunConfig.
+    """`run_experiment` for a notebook: settings as a recipe's name or file, as a tree, or as a Settings.
 
     train({"data": {"corpus": "dates"}, "model": {"preset": "transformer"}}, "runs/dates")
     """
     tree = read_recipe(settings) if isinstance(settings, str) else settings
-    return run_experiment(tree if isinstance(tree, RunConfig) else settle(tree), out, resume, progress)
+    return run_experiment(tree if isinstance(tree, Settings) else settle(tree), out, resume, progress)
 
 
-def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, progress: bool = True) -> RunResult:
+def run_experiment(config: Settings, out: Path | str, resume: bool = False, progress: bool = True) -> RunResult:
     """Train what `config` says into the directory `out`; or, to resume, go on with the run that is there.
 
     To resume, settings that are not given are the run's own. `progress`: say on stderr what happens.
@@ -133,7 +133,7 @@ def run_experiment(config: RunConfig, out: Path | str, resume: bool = False, pro
     return result
 
 
-def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
+def _open(config: Settings, out: Path) -> tuple[Material, dict[str, Any]]:
     """A new run, all of it but the training written into `out`."""
     if is_run(out):
         raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
@@ -162,7 +162,7 @@ def _open(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
     return material, facts
 
 
-def _reopen(config: RunConfig, out: Path) -> tuple[Material, dict[str, Any]]:
+def _reopen(config: Settings, out: Path) -> tuple[Material, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
     facts = read_facts(out, needed=("task", "fingerprint", "threads", "torch", "shared"))

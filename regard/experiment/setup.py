@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regard.checkpoint import read_tokenizers
-from regard.config import RunConfig
+from regard.config import Settings
 from regard.config.check import check
 from regard.config.settings import PICTURE_ENCODERS
 from regard.data.batches import Pairs, Ragged, encode_pairs
-from regard.data.bpe_dropout import Unmerging
+from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.image_store import Pictures
 from regard.data.lexicon import Lexicon, learn_lexicon
@@ -29,7 +29,7 @@ LARGE = 1000  # entries of a vocabulary, from which on a short list of them pays
 class Material:
     """All that a run needs before its first step."""
 
-    config: RunConfig
+    config: Settings
     corpus: Corpus
     task: Task
     source: Tokenizer | Pictures
@@ -57,7 +57,7 @@ class Material:
         return learn_lexicon(source, target, self.source.size, self.target.size)
 
 
-def begin(config: RunConfig) -> Material:
+def begin(config: Settings) -> Material:
     """A new run's: open settings are chosen, tokenizers trained, the weights fresh; or the latter two another run's.
     Nothing is written."""
     corpus = load_corpus(config.data)
@@ -71,7 +71,7 @@ def begin(config: RunConfig) -> Material:
 
 
 def gather(
-    config: RunConfig,
+    config: Settings,
     corpus: Corpus,
     tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels],
     begun: bool = False,
@@ -89,9 +89,9 @@ def gather(
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
-    if config.training.unmerging > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
+    if config.training.bpe_dropout > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
         longest = _longest(config, model, corpus.train) + 1  # with its mark
-        train = replace(train, unmerging=(Unmerging.of(source, longest), Unmerging.of(target, longest)))
+        train = replace(train, bpe_dropout=(BpeDropout.of(source, longest), BpeDropout.of(target, longest)))
     if (config.training.processes or 1) > len(train):
         raise UserError(
             f"training.processes = {config.training.processes}, but there are {len(train)} training pairs; "
@@ -103,7 +103,7 @@ def gather(
     return material
 
 
-def task_of(config: RunConfig, corpus: Corpus) -> Task:
+def task_of(config: Settings, corpus: Corpus) -> Task:
     if config.model.decoder == "none":
         return "classification"
     if corpus.images is not None:
@@ -111,7 +111,7 @@ def task_of(config: RunConfig, corpus: Corpus) -> Task:
     return "translation" if any(example.source for example in corpus.train) else "continuation"
 
 
-def _check_fit(config: RunConfig, corpus: Corpus) -> None:
+def _check_fit(config: Settings, corpus: Corpus) -> None:
     """What only the corpus can tell: whether this model and this metric make sense for it."""
     metric, task = config.training.metric, task_of(config, corpus)
     if (corpus.images is not None) != (config.model.encoder in PICTURE_ENCODERS):
@@ -120,9 +120,9 @@ def _check_fit(config: RunConfig, corpus: Corpus) -> None:
             f"model.encoder = {config.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
             f"take another encoder, such as that of model.preset = {remedy}"
         )
-    if config.training.unmerging > 0 and (config.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
+    if config.training.bpe_dropout > 0 and (config.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
         raise UserError(
-            f"training.unmerging = {config.training.unmerging} takes pieces of bpe apart, and this is {task} with "
+            f"training.bpe_dropout = {config.training.bpe_dropout} takes pieces of bpe apart, and this is {task} with "
             f"tokenizer.kind = {config.tokenizer.kind!r}; leave it out"
         )
     if task == "continuation" and config.model.encoder != "none":
@@ -136,7 +136,7 @@ def _check_fit(config: RunConfig, corpus: Corpus) -> None:
         raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
 
 
-def _train_tokenizers(config: RunConfig, corpus: Corpus) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
+def _train_tokenizers(config: Settings, corpus: Corpus) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
     kind, size = config.tokenizer.kind, config.tokenizer.size
     assert kind is not None, "complete the configuration first"
     sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
@@ -151,7 +151,7 @@ def _train_tokenizers(config: RunConfig, corpus: Corpus) -> tuple[Tokenizer | Pi
     return source, Labels.train(targets) if config.model.decoder == "none" else Tokenizer.train(targets, kind, size)
 
 
-def _longest(config: RunConfig, model: Model, examples: list[Example]) -> int:
+def _longest(config: Settings, model: Model, examples: list[Example]) -> int:
     """Tokens that a side may have, without its mark: as set, or fewer where the model's positions end before."""
     limits = [limit - 1 for limit in (model.max_source, model.max_target) if limit is not None]
     if model.max_total is not None:  # source and target stand behind one another, each with a mark

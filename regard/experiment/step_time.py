@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from regard.config import ModelConfig, TrainingConfig
+from regard.config import ModelSettings, TrainingSettings
 
 USUAL_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores,
 ENOUGH_PASSES, MOST_SECONDS = 8, 3000  # or, where so many passes take longer, after them, but not beyond so long
@@ -32,7 +32,7 @@ class Pace:
     batches: float  # of a pass
 
     @classmethod
-    def of(cls, model: ModelConfig, reading: Reading, given: TrainingConfig) -> Pace:
+    def of(cls, model: ModelSettings, reading: Reading, given: TrainingSettings) -> Pace:
         alone = given.threads == 1 and given.processes in (None, 1)
         return cls(step_seconds(model, reading) * (ALONE if alone else 1.0), reading.batches)
 
@@ -46,14 +46,14 @@ class Pace:
         steps = min(max(40 * self.batches, 1500), max(seconds / self.step, 200))
         return round(steps / 50) * 50
 
-    def is_enough(self, given: TrainingConfig) -> bool:
+    def is_enough(self, given: TrainingSettings) -> bool:
         """Whether enough passes are asked for, and fit into the minutes that are set, or the most that are taken."""
         asked = min(given.epochs or math.inf, (given.steps or math.inf) / self.batches)
         seconds = MOST_SECONDS if given.minutes is None else 60 * given.minutes
         return asked >= ENOUGH_PASSES and ENOUGH_PASSES * self.one_pass <= seconds
 
 
-def step_seconds(model: ModelConfig, reading: Reading) -> float:
+def step_seconds(model: ModelSettings, reading: Reading) -> float:
     """A guess of how long an update takes on two cores: the multiplications, and what every time step costs anew."""
     width = model.width
     depth = (model.encoder_depth or model.depth) + (model.decoder_depth or model.depth)

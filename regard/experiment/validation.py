@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.data.batches import make_batch, plan
 from regard.data.tokenizer import Tokenizer
 from regard.evaluation import metrics
@@ -47,7 +47,7 @@ class GreedyScore:
         examples = [material.corpus.dev[index] for index in dev.examples[:most].tolist()]
         self._references = [example.target for example in examples]
         self._sources = [dev.source.source(row) for row in range(len(examples))]
-        self._search = SearchConfig(beams=1, max_tokens=output_limit(dev.target_lengths[:most]))
+        self._search = SearchSettings(beams=1, max_tokens=output_limit(dev.target_lengths[:most]))
 
     def measure(self) -> float:
         found = decode(stepping(self._model), self._sources, self._search)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.data.image_store import Picture, picture_rows
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
@@ -75,7 +75,7 @@ def too_long(model: Model, source: Source, prefix: Sequence[int] = ()) -> TooLon
 def decode(
     model: Model,
     sources: Sequence[Source],
-    config: SearchConfig,
+    config: SearchSettings,
     prefixes: Sequence[Sequence[int]] | None = None,
     progress: Progress | None = None,
     lexicon: Lexicon | None = None,
@@ -118,7 +118,7 @@ def _at_once(model: Model) -> int:
 
 
 def _shared_out(
-    model: Model, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchConfig
+    model: Model, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchSettings
 ) -> tuple[int, int]:
     """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
     has read before two have met
@@ -133,7 +133,7 @@ def _shared_out(
     return 1, 1 if alone else threads
 
 
-def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchConfig) -> list[list[int]]:
+def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchSettings) -> list[list[int]]:
     """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: tokens of each
     row's source and prefix, with their marks. What fits in one batch is not parted, and what a short list lets a
     sentence have does not depend on the threads."""
@@ -213,7 +213,7 @@ def _work(
     model: Model,
     sources: list[Source],
     prefixes: list[Sequence[int]],
-    config: SearchConfig,
+    config: SearchSettings,
     lexicon: Lexicon | None,
 ) -> list[list[Hypothesis]]:
     """One batch, whose prefixes are of one length, with the tokens that the lexicon gives for it alone where a short
@@ -230,7 +230,7 @@ def _work(
 
 
 def _searched(
-    model: Model, sources: list[Source], prefixes: list[Sequence[int]], config: SearchConfig
+    model: Model, sources: list[Source], prefixes: list[Sequence[int]], config: SearchSettings
 ) -> list[list[Hypothesis]]:
     source, mask = pad_sources(sources, device_of(model))
     first = torch.tensor([[BOS, *prefix] for prefix in prefixes], device=source.device)  # (B, P)
@@ -246,7 +246,7 @@ def _searched(
     return beam_search(model, memory, first, limits, config)
 
 
-def generation_limit(model: Model, source: Source, first: int, config: SearchConfig) -> int:
+def generation_limit(model: Model, source: Source, first: int, config: SearchSettings) -> int:
     """Most tokens to generate, EOS included; the model reads all of them but the last, after `first` others."""
     limits = [config.max_tokens or 2 * len(source) + 50]
     if model.max_target is not None:

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.data.tokenizer import EOS
 from regard.inference.candidates import continuations
 from regard.inference.hypothesis import Hypothesis, hypothesis, next_log_probs
@@ -53,7 +53,7 @@ class Beams:
 
 
 def beam_search(
-    model: Model, memory: Memory, first: Tensor, limits: Tensor, config: SearchConfig
+    model: Model, memory: Memory, first: Tensor, limits: Tensor, config: SearchSettings
 ) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each sentence, best first (fewer only where the vocabulary allows no more).
 
@@ -66,7 +66,7 @@ def beam_search(
 
 
 def beam_steps(
-    model: Model, memory: Memory, first: Tensor, limits: Tensor, config: SearchConfig, found: list[list[Hypothesis]]
+    model: Model, memory: Memory, first: Tensor, limits: Tensor, config: SearchSettings, found: list[list[Hypothesis]]
 ) -> Iterator[Beams]:
     """The search step by step: the live hypotheses after each; those that end go into `found`, a list a sentence."""
     beams = _start(limits.cpu().numpy(), config.n_best)
@@ -105,7 +105,7 @@ def _start(limits: np.ndarray, n_best: int) -> Beams:
 
 
 def _advance(
-    beams: Beams, log_probs: Tensor, config: SearchConfig, found: list[list[Hypothesis]]
+    beams: Beams, log_probs: Tensor, config: SearchSettings, found: list[list[Hypothesis]]
 ) -> tuple[Beams, np.ndarray]:
     """Every live hypothesis grows by a token: log_probs (B·W, V) → the new beams, and whom each came from (B, W)."""
     total, token, last, parent = continuations(beams.total, log_probs, 2 * config.beams)
@@ -135,7 +135,7 @@ def _advance(
     return grown, parent
 
 
-def _done(beams: Beams, config: SearchConfig) -> np.ndarray:
+def _done(beams: Beams, config: SearchSettings) -> np.ndarray:
     """Which sentences need no further step: (B,)."""
     best_live, worst_returned = beams.total[:, 0], beams.best[:, -1]
     enough = (beams.ended >= config.beams) & (worst_returned >= best_live / beams.length**config.length_penalty)
@@ -160,7 +160,7 @@ def _collect(
         found[sentence].append(hypothesis([*ids, EOS], [*logs, final], length_penalty))
 
 
-def _collect_unfinished(beams: Beams, config: SearchConfig, found: list[list[Hypothesis]]) -> None:
+def _collect_unfinished(beams: Beams, config: SearchSettings, found: list[list[Hypothesis]]) -> None:
     """Where the limit ends a sentence with too few finished hypotheses, its live ones are put down too."""
     short = (beams.limit <= beams.length) & (beams.ended < config.n_best)
     for row in short.nonzero()[0].tolist():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.data.tokenizer import BOS, EOS
 from regard.inference.batching import Source, device_of, evaluating, generation_limit, pad_sources
 from regard.inference.beam import beam_steps
@@ -39,7 +39,7 @@ class BeamTree:
         return {self.best[:length] for length in range(1, len(self.best) + 1)}
 
 
-def beam_tree(model: Model, source: Source, config: SearchConfig) -> BeamTree:
+def beam_tree(model: Model, source: Source, config: SearchSettings) -> BeamTree:
     """Search for one source (ids without EOS, or a picture), and all that was kept on the way."""
     found: list[list[Hypothesis]] = [[]]
     layers: list[list[Node]] = []

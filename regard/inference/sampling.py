@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.inference.greedy import grow
 from regard.inference.hypothesis import Hypothesis
 from regard.models.seq2seq import Memory, Model
@@ -27,7 +27,7 @@ def sentence_seed(seed: int, source: Sequence[object], prefix: Sequence[int]) ->
 
 
 def sample(
-    model: Model, memory: Memory, first: Tensor, limits: Tensor, seeds: Sequence[int], config: SearchConfig
+    model: Model, memory: Memory, first: Tensor, limits: Tensor, seeds: Sequence[int], config: SearchSettings
 ) -> list[list[Hypothesis]]:
     """n_best independent samples a sentence, best score first. Shapes as in `greedy_search`; one seed a sentence."""
     samples = config.n_best

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from regard.analysis.trace import Dictation
-from regard.config import SearchConfig
+from regard.analysis.trace import ForcedPair
+from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, Labels
 from regard.evaluation import Report, evaluate_classifier
@@ -19,7 +19,7 @@ from regard.pipeline.result import NOTHING, Result, no_result
 class Classifier(Pipeline):
     """A text or a picture to one of several classes, with the probability of each."""
 
-    def _results(self, texts: Sequence[str], search: SearchConfig, progress: Progress | None) -> list[Result]:
+    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_tokenizer.encode_batch([texts[row] for row in rows])
         results = [NOTHING] * len(texts)
@@ -28,12 +28,12 @@ class Classifier(Pipeline):
             results[row] = self._result(source, probabilities)
         return results
 
-    def forced_pair(self, text: str, target: str) -> Dictation:
+    def forced_pair(self, text: str, target: str) -> ForcedPair:
         self._labels.encode(target)  # refuses an unknown class
         return self._pair(self.source_tokenizer.encode(text), target)
 
     def _report(
-        self, examples: list[Example], search: SearchConfig, progress: Progress | None, tokenize: str | None
+        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
     ) -> Report:
         names = self._labels.names
         results = self.translate_all([example.source for example in examples], search, progress)
@@ -63,7 +63,7 @@ class Classifier(Pipeline):
             tracer=lambda: self._trace(self._pair(source, label)),
         )
 
-    def _pair(self, source: Source, label: str) -> Dictation:
+    def _pair(self, source: Source, label: str) -> ForcedPair:
         self.check_fits(source, [])
         source_in, source_tokens = self.encoder_input(source)
-        return Dictation(source_in, [BOS], source_tokens, ("<s>",), (label,))
+        return ForcedPair(source_in, [BOS], source_tokens, ("<s>",), (label,))

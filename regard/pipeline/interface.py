@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal, Self, overload
 
 from regard.analysis.ablation import without
-from regard.analysis.trace import Dictation, Trace, trace, traces
+from regard.analysis.trace import ForcedPair, Trace, trace, traces
 from regard.checkpoint import Run
-from regard.config import SearchConfig, settle
+from regard.config import SearchSettings, settle
 from regard.data.batches import Batch, encode_pairs, make_batch, plan
 from regard.data.corpus import Example
 from regard.data.files import read_lines
@@ -56,14 +56,14 @@ class Pipeline(ABC):
         return self.translate_all(text, config)
 
     def translate_all(
-        self, texts: Sequence[str], search: SearchConfig | None = None, progress: Progress | None = None
+        self, texts: Sequence[str], search: SearchSettings | None = None, progress: Progress | None = None
     ) -> list[Result]:
         """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's."""
         with self._silencing():
             return self._results(texts, search or self.search, progress)
 
     def translate_stream(
-        self, texts: Iterable[str], search: SearchConfig | None = None, progress: Progress | None = None
+        self, texts: Iterable[str], search: SearchSettings | None = None, progress: Progress | None = None
     ) -> Iterator[Result]:
         """The same one by one, `CHUNK` texts at a time: for more texts than should be waited for."""
         remaining = iter(texts)
@@ -71,11 +71,11 @@ class Pipeline(ABC):
             yield from self.translate_all(chunk, search, progress)
 
     @property
-    def search(self) -> SearchConfig:
+    def search(self) -> SearchSettings:
         """The search of the run's recipe."""
         return self.run.config.search
 
-    def search_with(self, given: SearchConfig | None = None, **fields: Any) -> SearchConfig:
+    def search_with(self, given: SearchSettings | None = None, **fields: Any) -> SearchSettings:
         """The recipe's search with these fields set, or those that are set in `given`.
 
         `n_best` outputs need as many beams: where the beams are not set they are raised to that.
@@ -88,7 +88,7 @@ class Pipeline(ABC):
         return settle({"search": merged}, where="search").search
 
     @abstractmethod
-    def _results(self, texts: Sequence[str], search: SearchConfig, progress: Progress | None) -> list[Result]: ...
+    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]: ...
 
     # --- looking inside ------------------------------------------------------------------------------------------
 
@@ -118,10 +118,10 @@ class Pipeline(ABC):
         return type(self)(replace(run, model=build_model(run.config.model, *sizes, shared, seed).eval()))
 
     @abstractmethod
-    def forced_pair(self, text: str, target: str) -> Dictation:
+    def forced_pair(self, text: str, target: str) -> ForcedPair:
         """`text` as the model reads it, and `target` for teacher forcing."""
 
-    def _trace(self, pair: Dictation) -> Trace:
+    def _trace(self, pair: ForcedPair) -> Trace:
         with self._silencing():
             return trace(self.run.model, pair)
 
@@ -134,7 +134,7 @@ class Pipeline(ABC):
     def evaluate(
         self,
         examples: Sequence[Example],
-        search: SearchConfig | None = None,
+        search: SearchSettings | None = None,
         progress: Progress | None = None,
         tokenize: str | None = None,
     ) -> Report:
@@ -148,7 +148,7 @@ class Pipeline(ABC):
 
     @abstractmethod
     def _report(
-        self, examples: list[Example], search: SearchConfig, progress: Progress | None, tokenize: str | None
+        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
     ) -> Report: ...
 
     def examples(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from regard.analysis.trace import Dictation
-from regard.config import SearchConfig
+from regard.analysis.trace import ForcedPair
+from regard.config import SearchSettings
 from regard.data.corpus import Example, load_corpus
 from regard.data.image_store import Picture
 from regard.data.tokenizer import BOS, EOS
@@ -23,7 +23,7 @@ NEW_TOKENS = 200  # that a language model generates, where no limit is set
 class TextGenerator(TextModel):
     """A language model: generates the text that follows the given one."""
 
-    def _results(self, texts: Sequence[str], search: SearchConfig, progress: Progress | None) -> list[Result]:
+    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
         search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
         rows = [row for row, text in enumerate(texts) if text]
         prefixes = self.target_tokenizer.encode_batch([texts[row] for row in rows])
@@ -34,19 +34,19 @@ class TextGenerator(TextModel):
             results[row] = self.result(prefix, hypotheses)
         return results
 
-    def forced_pair(self, text: str, target: str) -> Dictation:
+    def forced_pair(self, text: str, target: str) -> ForcedPair:
         return self.pair_of_ids(self.target_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
 
-    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> Dictation:
+    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """The text and its continuation are one row of tokens, which the decoder reads after an empty source."""
         assert not isinstance(source, Picture)
         ids, tokens = [*source, *target_ids], self.target_tokenizer.tokens
         target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], target_in[1:])
-        return Dictation([EOS], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
+        return ForcedPair([EOS], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def _report(
-        self, examples: list[Example], search: SearchConfig, progress: Progress | None, tokenize: str | None
+        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
     ) -> Report:
         if any(example.source for example in examples):
             raise UserError("this run is a language model: give --reference its text, and no --source")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
-from regard.analysis.trace import Dictation
+from regard.analysis.trace import ForcedPair
 from regard.checkpoint import LEXICON, Run
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, Tokenizer
@@ -50,7 +50,7 @@ class TextModel(Pipeline, ABC):
             tracer=lambda: self._trace(self.pair_of_ids(source, ids, hypothesis.finished)),
         )
 
-    def lexicon_for(self, search: SearchConfig) -> Lexicon | None:
+    def lexicon_for(self, search: SearchSettings) -> Lexicon | None:
         """The lexicon that short lists are made of, where the search has them."""
         if search.short_list and self.run.lexicon is None:
             raise UserError(
@@ -60,7 +60,7 @@ class TextModel(Pipeline, ABC):
         return self.run.lexicon if search.short_list else None
 
     @abstractmethod
-    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> Dictation:
+    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """A source and its target for teacher forcing. `finished`: the end of the sentence is part of the target."""
 
 
@@ -71,7 +71,7 @@ class SourceToText(TextModel, ABC):
         super().__init__(run, model)
         self._rehearsal = Rehearsal(self.model)
 
-    def _results(self, texts: Sequence[str], search: SearchConfig, progress: Progress | None) -> list[Result]:
+    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_tokenizer.encode_batch([texts[row] for row in rows])
         results = [NOTHING] * len(texts)
@@ -80,7 +80,7 @@ class SourceToText(TextModel, ABC):
         return results
 
     def _report(
-        self, examples: list[Example], search: SearchConfig, progress: Progress | None, tokenize: str | None
+        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
     ) -> Report:
         best = search.model_copy(update={"n_best": 1})
         results = self.translate_all([example.source for example in examples], best, progress)
@@ -91,7 +91,7 @@ class SourceToText(TextModel, ABC):
         """How good these results for these examples are."""
 
     def search_for(
-        self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
+        self, sources: Sequence[Source], search: SearchSettings, progress: Progress | None
     ) -> Iterator[tuple[int, list[Hypothesis] | TooLong]]:
         """The index of each source and its hypotheses, in any order."""
         lexicon = self.lexicon_for(search)
@@ -99,19 +99,19 @@ class SourceToText(TextModel, ABC):
             hypotheses = decode(self._rehearsal.model(), sources, search, None, progress, lexicon)
         yield from enumerate(hypotheses)
 
-    def forced_pair(self, text: str, target: str) -> Dictation:
+    def forced_pair(self, text: str, target: str) -> ForcedPair:
         return self.pair_of_ids(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
 
-    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> Dictation:
+    def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """Row t of the cross-attention belongs to the output token t: what was attended to when it was predicted."""
         self.check_fits(source, target_ids if finished else target_ids[:-1])
         target_in = [BOS, *target_ids] if finished else [BOS, *target_ids[:-1]]
         target_out = [*target_ids, EOS] if finished else target_ids
         source_in, source_tokens = self.encoder_input(source)
         tokens = self.target_tokenizer.tokens
-        return Dictation(source_in, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
+        return ForcedPair(source_in, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
 
-    def beam_tree(self, text: str, search: SearchConfig | None = None) -> BeamTree:
+    def beam_tree(self, text: str, search: SearchSettings | None = None) -> BeamTree:
         """Every hypothesis that the beam search for this source kept, step by step. `search`: or the recipe's."""
         search = search or self.search
         if search.sample:

@@ -16,7 +16,7 @@ from regard.analysis.alignment import (
 )
 from regard.analysis.trace import looking_at_source
 from regard.checkpoint import Run
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.embedded.truth import truths
 from regard.data.image_store import Picture
@@ -40,7 +40,7 @@ class Translator(SourceToText):
         self.fast = fast
 
     def search_for(
-        self, sources: Sequence[Source], search: SearchConfig, progress: Progress | None
+        self, sources: Sequence[Source], search: SearchSettings, progress: Progress | None
     ) -> Iterator[tuple[int, list[Hypothesis] | TooLong]]:
         if self.fast is None or search.sample or watched():
             yield from super().search_for(sources, search, progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.training.loop import Look, standing
 from regard.training.report import dev_text
 from regard.training.state import State
@@ -28,7 +28,7 @@ class Choice:
         return name if self.dev is None else f"{name}, dev {dev_text(self.dev, metric)}"
 
 
-def choose(state: State, training: TrainingConfig, look: Look) -> Choice:
+def choose(state: State, training: TrainingSettings, look: Look) -> Choice:
     """The best look, or the average of the latest ones where it is better: measured by `look`, once.
 
     The model in memory holds its last weights again afterwards.

@@ -22,7 +22,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.models.seq2seq import Model
@@ -33,7 +33,7 @@ SHARED_MEMORY = Path("/dev/shm")  # never written to a disk; elsewhere, or where
 SECONDS_TO_END = 5.0
 
 
-def others(model: Model, pairs: Pairs, training: TrainingConfig) -> Others | None:
+def others(model: Model, pairs: Pairs, training: TrainingSettings) -> Others | None:
     """Who computes the other parts of an update; None where it has one part."""
     if (training.processes or 1) == 1:
         return None
@@ -46,7 +46,7 @@ class Task:
 
     model: Model
     pairs: Pairs
-    training: TrainingConfig
+    training: TrainingSettings
     rank: int
     threads: int
     board: str  # the file that holds weights and gradients

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.data.batches import Pairs
 from regard.threads import seed_step
 from regard.training.microbatches import backward, part_batch, part_plan, threads_each
@@ -52,7 +52,7 @@ class Estimate:
         return f"{steps:,.0f} steps ({epochs}{unread})"
 
 
-def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | None) -> Estimate | None:
+def estimate(state: State, pairs: Pairs, training: TrainingSettings, steps: int | None) -> Estimate | None:
     """Gradients of a few batches, thrown away: weights and moments stay as they are. None for a short run."""
     left = None if steps is None else max(steps - state.progress.step, 0)
     if left is not None and left < SHORT:
@@ -79,7 +79,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingConfig, steps: int | 
     return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory, len(plan), state.progress.step)
 
 
-def _step_seconds(state: State, training: TrainingConfig) -> float:
+def _step_seconds(state: State, training: TrainingSettings) -> float:
     """How long the optimizer takes, tried on a copy with the gradients that are there, which are thrown away."""
     copy = deepcopy(state.model)
     trial = new_state(copy, training).optimizer

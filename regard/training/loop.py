@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.data.batches import Batch, Pairs
 from regard.errors import UserError
 from regard.threads import seed_step
@@ -24,7 +24,7 @@ Look = Callable[[], dict[str, float]]  # a look at the development set: results 
 
 
 def train(
-    state: State, pairs: Pairs, training: TrainingConfig, look: Look, others: Others | None = None
+    state: State, pairs: Pairs, training: TrainingSettings, look: Look, others: Others | None = None
 ) -> Iterator[Report]:
     """Train until a limit is reached. Between two reports the state is whole: it can be saved, and resumed exactly."""
     progress = state.progress
@@ -60,7 +60,7 @@ def train(
 
 
 def update(
-    state: State, batch: Batch, now: float, training: TrainingConfig, others: Others | None = None
+    state: State, batch: Batch, now: float, training: TrainingSettings, others: Others | None = None
 ) -> tuple[Loss, float, int]:
     """One step at rate `now`: forward, loss, backward, clip, step. Loss, gradient's norm, tokens."""
     state.model.train()
@@ -81,7 +81,7 @@ def update(
 
 
 def epochs(
-    pairs: Pairs, training: TrainingConfig, epoch: int, index: int
+    pairs: Pairs, training: TrainingSettings, epoch: int, index: int
 ) -> Iterator[tuple[int, int, np.ndarray, int]]:
     """From a position on, endlessly: pass, position in it, rows of the batch, batches of this pass."""
     while True:
@@ -91,7 +91,7 @@ def epochs(
         epoch, index = epoch + 1, 0
 
 
-def total_steps(pairs: Pairs, training: TrainingConfig) -> int | None:
+def total_steps(pairs: Pairs, training: TrainingSettings) -> int | None:
     """Updates until training.steps or training.epochs ends the run; None where neither is set."""
     limits = [] if training.steps is None else [training.steps]
     if training.epochs is not None:
@@ -99,7 +99,7 @@ def total_steps(pairs: Pairs, training: TrainingConfig) -> int | None:
     return min(limits, default=None)
 
 
-def limit_reached(state: State, training: TrainingConfig, passes: float) -> str | None:
+def limit_reached(state: State, training: TrainingSettings, passes: float) -> str | None:
     """The setting that ends training here, or None."""
     progress = state.progress
     reached = {
@@ -111,7 +111,7 @@ def limit_reached(state: State, training: TrainingConfig, passes: float) -> str 
     return next((name for name, value in reached.items() if value), None)
 
 
-def judge(state: State, dev: dict[str, float], training: TrainingConfig) -> bool:
+def judge(state: State, dev: dict[str, float], training: TrainingSettings) -> bool:
     """Keep the weights of this look for the average, and as the best where they are; count looks without progress."""
     progress = state.progress
     metric = training.metric or "loss"

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.models.seq2seq import Model
 from regard.threads import Hands
 from regard.training.microbatches import at_once, threads_each, trained
@@ -24,7 +24,7 @@ ROUNDS = ((4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (2.8769, -3.1427
 class Optimizer:
     """Holds the moments of the parameters that are trained; `hands` make its steps."""
 
-    def __init__(self, model: Model, training: TrainingConfig) -> None:
+    def __init__(self, model: Model, training: TrainingSettings) -> None:
         """Adam as in Vaswani 2017, section 5.3; fused is the fastest on a CPU, and deterministic."""
         assert training.rate is not None, "complete the configuration first"
         self.hands = Hands(at_once(training), threads_each(training))

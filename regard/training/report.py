@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.files import append_lines, write_text
 
 
@@ -82,7 +82,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 class ProgressLine:
     """A live line in a terminal; elsewhere one plain line for each look at the development set. All on stderr."""
 
-    def __init__(self, training: TrainingConfig, total: int | None, quiet: bool = False) -> None:
+    def __init__(self, training: TrainingSettings, total: int | None, quiet: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False, quiet=quiet)
         self._live: Live | None = None
         self._metric = training.metric or "loss"

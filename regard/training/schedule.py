@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 
 
-def rate(step: int, training: TrainingConfig, total: int | None = None) -> float:
+def rate(step: int, training: TrainingSettings, total: int | None = None) -> float:
     """The rate of update `step` (the first is 1), with peak r, warm-up w and `total` updates in all.
 
     step ≤ w       r · step / w                                        linear warm-up

@@ -21,7 +21,7 @@ from regard.analysis.alignment import (
 )
 from regard.analysis.maps import AttentionMap, word_groups
 from regard.analysis.trace import Trace
-from regard.config import DataConfig
+from regard.config import DataSettings
 from regard.data.embedded.stories import Span
 from regard.data.embedded.truth import Truth, truths
 from regard.data.examples import Example
@@ -76,20 +76,20 @@ def test_true_links_of_a_date() -> None:
 
 
 def test_truths_are_those_of_the_held_out_examples() -> None:
-    config = DataConfig(corpus="dates", examples=500, dev_examples=4, test_examples=3)
+    config = DataSettings(corpus="dates", examples=500, dev_examples=4, test_examples=3)
     known = truths(config)
     assert len(known) == 7
     for example, truth in known.items():
         said = {example.source[one.start : one.end] for one, _ in truth.aligned}
         years = {example.target[other.start : other.end] for _, other in truth.aligned} & said
         assert len(truth.aligned) >= 3 and any(len(year) == 4 for year in years)  # 1992 is 1992 in both languages
-    story = truths(DataConfig(corpus="stories", examples=5000, dev_examples=40, test_examples=30))
+    story = truths(DataSettings(corpus="stories", examples=5000, dev_examples=40, test_examples=30))
     assert len(story) == 70
     for example, truth in story.items():
         for pronoun, name in truth.antecedents:
             assert example.source[pronoun.start : pronoun.end] in ("She", "He", "They")
             assert example.source[name.start : name.end][0].isupper() and name.end <= pronoun.start
-    assert truths(DataConfig(corpus="copy")) == {}
+    assert truths(DataSettings(corpus="copy")) == {}
 
 
 def test_each_head_is_measured_apart() -> None:

@@ -12,7 +12,7 @@ import torch
 
 from regard.analysis.receptive import receptive_fields
 from regard.analysis.rollout import cross_rollout, self_rollout
-from regard.analysis.trace import Dictation, Trace, trace, traces
+from regard.analysis.trace import ForcedPair, Trace, trace, traces
 from regard.config import settle
 from regard.errors import UserError
 from regard.models.build import build_model
@@ -25,15 +25,20 @@ def model_of(preset: str, **fields: object) -> Model:
     return build_model(config, 9, 9, False, seed=1).eval()
 
 
-def dictation(source: list[int], target: list[int]) -> Dictation:
+def forced_pair(source: list[int], target: list[int]) -> ForcedPair:
     tokens = tuple(f" w{i}" for i in source), tuple(f" v{i}" for i in target)
-    return Dictation([*source, 2], [1, *target], (*tokens[0], "</s>"), ("<s>", *tokens[1]), (*tokens[1], "</s>"))
+    return ForcedPair([*source, 2], [1, *target], (*tokens[0], "</s>"), ("<s>", *tokens[1]), (*tokens[1], "</s>"))
 
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive", "convolution", "transformer-language"])
 def test_many_traces_are_those_of_one_by_one(preset: str) -> None:
     model = model_of(preset)
-    given = [dictation([3, 4, 5], [6, 7]), dictation([8], [3]), dictation([5, 6, 7], [4, 3]), dictation([3, 4, 5], [6])]
+    given = [
+        forced_pair([3, 4, 5], [6, 7]),
+        forced_pair([8], [3]),
+        forced_pair([5, 6, 7], [4, 3]),
+        forced_pair([3, 4, 5], [6]),
+    ]
     counted: list[int] = []
     together = traces(model, given, counted.append)
     assert sum(counted) == 4 and len(counted) == 3  # two have the same lengths
@@ -62,17 +67,17 @@ def test_rollout_to_the_source_by_hand() -> None:
 
 
 def test_rollouts_of_models() -> None:
-    found = trace(model_of("transformer"), dictation([3, 4, 5], [6, 7]))
+    found = trace(model_of("transformer"), forced_pair([3, 4, 5], [6, 7]))
     assert found.maps[-2:] == ["encoder.rollout", "decoder.rollout"]
     encoder, decoder = found.rollout("encoder"), found.attention("decoder.rollout")
     torch.testing.assert_close(encoder.weights.sum(-1), torch.ones(1, 4))
     assert decoder.weights.shape == (1, 3, 4) and decoder.rows == found.output_tokens
     torch.testing.assert_close(decoder.weights.sum(-1), torch.full((1, 3), 0.75))  # two halvings
-    language = trace(model_of("transformer-language"), dictation([3, 4, 5], [6, 7]))
+    language = trace(model_of("transformer-language"), forced_pair([3, 4, 5], [6, 7]))
     assert language.rollout("decoder").weights.shape == (1, 7, 7) and "encoder.rollout" not in language.maps
     assert language.rollout("decoder").weights.triu(1).eq(0).all()
     with pytest.raises(UserError, match="no rollout of 'decoder'"):
-        trace(model_of("lstm-dot"), dictation([3], [4])).rollout("decoder")
+        trace(model_of("lstm-dot"), forced_pair([3], [4])).rollout("decoder")
 
 
 @pytest.mark.parametrize("kernel", [3, 4])
@@ -93,7 +98,7 @@ def test_receptive_fields_are_what_gradients_reach(kernel: int) -> None:
 
 
 def test_receptive_fields_have_maps() -> None:
-    found = trace(model_of("convolution"), dictation([3, 4, 5, 6], [6, 7]))
+    found = trace(model_of("convolution"), forced_pair([3, 4, 5, 6], [6, 7]))
     field = found.attention("encoder.layers.0.convolution")
     assert field.columns == found.source_tokens and field.weights[0, 0].tolist() == [1, 1, 0, 0, 0]
     assert found.attention("decoder.layers.1.convolution").rows == found.input_tokens
@@ -101,7 +106,7 @@ def test_receptive_fields_have_maps() -> None:
 
 
 def test_all_heads_in_one_picture(tmp_path: Path) -> None:
-    found = trace(model_of("transformer"), dictation([3, 4, 5], [6, 7]))
+    found = trace(model_of("transformer"), forced_pair([3, 4, 5], [6, 7]))
     text = found.save(tmp_path / "all.svg").read_text()
     ElementTree.fromstring(text)
     assert text.count(">head 1</text>") == 6 and "decoder.rollout" in text
@@ -113,7 +118,7 @@ def test_all_heads_in_one_picture(tmp_path: Path) -> None:
 
 
 def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    found = trace(model_of("lstm-dot"), dictation([3, 4], [5]))
+    found = trace(model_of("lstm-dot"), forced_pair([3, 4], [5]))
     one = found.attention("decoder.attention")
     assert one._repr_svg_().startswith("<svg") and found._repr_html_().startswith(
         '<iframe srcdoc="&lt;!doctype html&gt;'

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from regard.config import PRESETS, RunConfig, merge, read_recipe, recipe_text, settle, shipped_recipes
+from regard.config import PRESETS, Settings, merge, read_recipe, recipe_text, settle, shipped_recipes
 from regard.errors import UserError
 
 
@@ -128,10 +128,10 @@ def test_recipes_are_files_or_names_of_shipped_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", shipped_recipes())
 def test_every_shipped_recipe_is_valid(name: str) -> None:
-    assert isinstance(settle(read_recipe(name), where=name), RunConfig)
+    assert isinstance(settle(read_recipe(name), where=name), Settings)
 
 
 def test_every_field_says_what_it_is() -> None:
-    for section in RunConfig.model_fields.values():
+    for section in Settings.model_fields.values():
         for key, field in section.get_default().__class__.model_fields.items():
             assert field.description, key

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from regard.config import PRESETS, ModelConfig, preset_fields, settle
+from regard.config import PRESETS, ModelSettings, preset_fields, settle
 from regard.errors import UserError
 
 ISSUE = (
@@ -36,13 +36,13 @@ def test_no_two_presets_are_the_same() -> None:
 
 def other_values(key: str, now: Any) -> list[Any]:
     """Values of a field that differ from the present one."""
-    annotation = ModelConfig.model_fields[key].annotation
+    annotation = ModelSettings.model_fields[key].annotation
     if get_origin(annotation) is Literal:
         return [value for value in get_args(annotation) if value != now]
     return {bool: [not now], str: ["other"]}.get(type(now), [8 if now != 8 else 16])
 
 
-FIELDS = [name for name in ModelConfig.model_fields if name != "preset"]
+FIELDS = [name for name in ModelSettings.model_fields if name != "preset"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from regard.data.batches import Pairs, encode_pairs, make_batch
-from regard.data.bpe_dropout import Unmerging
+from regard.data.bpe_dropout import BpeDropout
 from regard.data.examples import Example
 from regard.data.tokenizer import EOS, Tokenizer
 
 WORDS = ["under", "understand", "standing", "outstanding", "ünder", "stand", "out", "ing"]
 TEXTS = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 2 + i % 5)) for i in range(40)]
 BPE = Tokenizer.train(TEXTS, "bpe", 300)
-UNMERGING = Unmerging.of(BPE, 1000)
+UNMERGING = BpeDropout.of(BPE, 1000)
 
 
-def pairs_with(unmerging: Unmerging) -> Pairs:
+def pairs_with(bpe_dropout: BpeDropout) -> Pairs:
     pairs, _ = encode_pairs([Example(text, text[::-1]) for text in TEXTS], BPE, BPE)
-    return Pairs(pairs.source, pairs.target, pairs.examples, (unmerging, unmerging))
+    return Pairs(pairs.source, pairs.target, pairs.examples, (bpe_dropout, bpe_dropout))
 
 
 def texts_of(ids, mask) -> list[str]:
@@ -72,7 +72,7 @@ def test_the_seed_decides() -> None:
 def test_a_row_that_would_grow_too_long_stays_whole() -> None:
     whole = make_batch(pairs_with(UNMERGING), range(len(TEXTS)))
     longest = int(whole.source_mask.sum(1).max()) + 2
-    pairs = pairs_with(Unmerging.of(BPE, longest))
+    pairs = pairs_with(BpeDropout.of(BPE, longest))
     batch = make_batch(pairs, range(len(TEXTS)), 1.0, (1,))
     lengths, before = batch.source_mask.sum(1), whole.source_mask.sum(1)
     assert texts_of(batch.source, batch.source_mask) == TEXTS

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from babel.dates import format_date
 
-from regard.config import DataConfig
+from regard.config import DataSettings
 from regard.data.corpus import load_corpus
 from regard.data.embedded import EMBEDDED
 from regard.data.embedded.dates import written_dates
@@ -24,9 +24,9 @@ SMALL = {"examples": 300, "dev_examples": 40, "test_examples": 50}
 
 @pytest.mark.parametrize("name", EMBEDDED)
 def test_deterministic_sized_and_split(name: str) -> None:
-    corpus = load_corpus(DataConfig(corpus=name, **SMALL))
-    assert corpus == load_corpus(DataConfig(corpus=name, **SMALL))
-    assert corpus.train != load_corpus(DataConfig(corpus=name, seed=2, **SMALL)).train
+    corpus = load_corpus(DataSettings(corpus=name, **SMALL))
+    assert corpus == load_corpus(DataSettings(corpus=name, **SMALL))
+    assert corpus.train != load_corpus(DataSettings(corpus=name, seed=2, **SMALL)).train
     sizes = tuple(len(rows) for rows in corpus.splits().values())
     assert sizes == (300, 40, 50) or (name == "prose" and sizes[0] == 300 and 30 < sizes[1] <= 40 < sizes[2] <= 50)
     assert all(example.target for rows in corpus.splits().values() for example in rows)
@@ -38,7 +38,7 @@ def test_deterministic_sized_and_split(name: str) -> None:
 
 
 def test_dates_are_what_babel_writes_and_whole_days_are_held_out() -> None:
-    splits = written_dates(DataConfig(corpus="dates", pair="en-fr", **SMALL))
+    splits = written_dates(DataSettings(corpus="dates", pair="en-fr", **SMALL))
     for date in splits["train"]:
         example = date.example()
         has_weekday = any(piece.kind == "weekday" for piece in date.source)
@@ -58,7 +58,7 @@ def test_dates_are_what_babel_writes_and_whole_days_are_held_out() -> None:
 
 @pytest.mark.parametrize("pair", ["en-ja", "ja-de", "en_GB-iso", "ru-ar", "sv-zh_Hant_TW", "th-iso", "iso-fr"])
 def test_one_date_text_means_one_day(pair: str) -> None:
-    config = DataConfig(corpus="dates", pair=pair, examples=2000, dev_examples=40, test_examples=50)
+    config = DataSettings(corpus="dates", pair=pair, examples=2000, dev_examples=40, test_examples=50)
     meant: dict[str, datetime.date] = {}
     for date in written_dates(config)["train"]:
         assert meant.setdefault(date.example().source, date.day) == date.day
@@ -77,11 +77,11 @@ def test_one_date_text_means_one_day(pair: str) -> None:
 )
 def test_unknown_locales(pair: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        load_corpus(DataConfig(corpus="dates", pair=pair))
+        load_corpus(DataSettings(corpus="dates", pair=pair))
 
 
 def test_sums_are_right_and_unseen_either_way() -> None:
-    corpus = load_corpus(DataConfig(corpus="addition", examples=3000))
+    corpus = load_corpus(DataSettings(corpus="addition", examples=3000))
     keys = {}
     for name, rows in corpus.splits().items():
         pairs = [tuple(map(int, example.source.split("+"))) for example in rows]
@@ -93,22 +93,22 @@ def test_sums_are_right_and_unseen_either_way() -> None:
 
 def test_asking_for_more_than_there_is() -> None:
     with pytest.raises(UserError, match=r"data\.examples = 60: .* addition has 55 different ones"):
-        load_corpus(DataConfig(corpus="addition", digits=1, examples=60))
-    corpus = load_corpus(DataConfig(corpus="addition", digits=1))
+        load_corpus(DataSettings(corpus="addition", digits=1, examples=60))
+    corpus = load_corpus(DataSettings(corpus="addition", digits=1))
     assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (45, 5, 5)
     assert "only 55 different examples exist" in corpus.notes[0]
     with pytest.raises(UserError, match=r"data\.examples = 999999, but en-fr has"):
-        load_corpus(DataConfig(corpus="dates", examples=999_999))
+        load_corpus(DataSettings(corpus="dates", examples=999_999))
 
 
 @pytest.mark.parametrize("name", ["reverse", "sort", "copy"])
 def test_sequences_and_their_lengths(name: str) -> None:
-    corpus = load_corpus(DataConfig(corpus=name, lengths="3-8", test_lengths="9-12", **SMALL))
+    corpus = load_corpus(DataSettings(corpus=name, lengths="3-8", test_lengths="9-12", **SMALL))
     right = {"reverse": lambda s: s[::-1], "sort": lambda s: "".join(sorted(s)), "copy": lambda s: s}[name]
     assert all(example.target == right(example.source) for rows in corpus.splits().values() for example in rows)
     assert {len(example.source) for example in [*corpus.train, *corpus.dev]} == set(range(3, 9))
     assert {len(example.source) for example in corpus.test} == set(range(9, 13))
-    overlapping = load_corpus(DataConfig(corpus=name, lengths="1-2", test_lengths="2-3", **SMALL))
+    overlapping = load_corpus(DataSettings(corpus=name, lengths="1-2", test_lengths="2-3", **SMALL))
     assert not {e.source for e in overlapping.train} & {e.source for e in overlapping.test}
     assert len(overlapping.train) == 300
 
@@ -139,7 +139,7 @@ def reread(text: str, asked: str) -> str | None:
 
 
 def test_stories_decide_their_answers() -> None:
-    told = [story for rows in stories(DataConfig(corpus="stories", **SMALL)).values() for story in rows]
+    told = [story for rows in stories(DataSettings(corpus="stories", **SMALL)).values() for story in rows]
     for story in told:
         example = story.example()
         asked = story.question.removesuffix("?").split()[-1]
@@ -158,7 +158,7 @@ def test_stories_decide_their_answers() -> None:
 
 
 def test_languages_are_balanced_and_names_are_unseen() -> None:
-    corpus = load_corpus(DataConfig(corpus="languages", examples=3400, dev_examples=170, test_examples=170))
+    corpus = load_corpus(DataSettings(corpus="languages", examples=3400, dev_examples=170, test_examples=170))
     classes = Counter(example.target for example in corpus.train)
     assert len(classes) == len(LANGUAGES) >= 12
     assert set(classes.values()) == {200}
@@ -182,7 +182,7 @@ def test_prose_chunks_are_the_text() -> None:
 
 
 def test_prose_holds_out_text_that_train_does_not_repeat() -> None:
-    corpus = load_corpus(DataConfig(corpus="prose"))
+    corpus = load_corpus(DataSettings(corpus="prose"))
     train = "".join(example.target for example in corpus.train)
     repeated = [e for e in [*corpus.dev, *corpus.test] if e.target[60:200] and e.target[60:200] in train]
     assert len(corpus.dev) > 50
@@ -193,6 +193,6 @@ def test_prose_holds_out_text_that_train_does_not_repeat() -> None:
 
 def test_held_out_sets_do_not_take_the_rare_ones() -> None:
     """Of the 55 sums of two single digits most are for training, as of all others."""
-    corpus = load_corpus(DataConfig(corpus="addition"))
+    corpus = load_corpus(DataSettings(corpus="addition"))
     short = {split: sum(len(e.source) == 3 for e in examples) for split, examples in corpus.splits().items()}
     assert short["train"] > 40 and short["test"] < 8 and short["dev"] < 8

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from regard.config import DataConfig
+from regard.config import DataSettings
 from regard.data.corpus import load_corpus
 from regard.data.fetch import fetch_emoji, npm
 from regard.data.images import png
@@ -62,7 +62,7 @@ def test_one_artist_trains_and_the_other_tests(cache: Path, tmp_path: Path) -> N
     made = fetch_emoji("en,fr", tmp_path / "out" / "emoji", cache=cache)
     assert made.train == 2 * 22 == made.dev + made.test and made.dev and made.test
     assert made.dropped == {"no name in every language": 1, "no picture by both": 1}
-    corpus = load_corpus(DataConfig(corpus=str(made.folder)))
+    corpus = load_corpus(DataSettings(corpus=str(made.folder)))
     assert corpus.task == "captioning" and corpus.images == made.folder
     assert all(row.source.startswith("google/") for row in corpus.train)
     assert all(row.source.startswith("twitter/") for row in [*corpus.dev, *corpus.test])
@@ -74,7 +74,7 @@ def test_one_artist_trains_and_the_other_tests(cache: Path, tmp_path: Path) -> N
 
 def test_one_language_needs_no_word(cache: Path, tmp_path: Path) -> None:
     made = fetch_emoji("fr", tmp_path / "emoji", cache=cache)
-    assert load_corpus(DataConfig(corpus=str(made.folder))).train[0].source == "google/1f600.png"
+    assert load_corpus(DataSettings(corpus=str(made.folder))).train[0].source == "google/1f600.png"
 
 
 @pytest.mark.parametrize(("languages", "message"), [("en,it", "no 'it'"), ("", "names none"), ("en", "exists already")])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.config import DataConfig
+from regard.config import DataSettings
 from regard.data.corpus import load_corpus
 from regard.data.examples import Example
 from regard.data.fetch import fetch_home_assistant
@@ -58,7 +58,7 @@ def cache(tmp_path: Path) -> Path:
 def test_folder_is_a_corpus(cache: Path, tmp_path: Path) -> None:
     said: list[str] = []
     made = fetch_home_assistant("en-fr", tmp_path / "out" / "ha", said.append, cache)
-    corpus = load_corpus(DataConfig(corpus=str(made.folder)))
+    corpus = load_corpus(DataSettings(corpus=str(made.folder)))
     assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (made.train, made.dev, made.test)
     assert made.train + made.dev + made.test == 30 * 10 + 2  # one "Name" and the zone; 29 names repeat
     assert made.dropped["a repeated pair"] == 29
@@ -77,7 +77,7 @@ def test_folder_is_a_corpus(cache: Path, tmp_path: Path) -> None:
 def test_languages_with_a_hyphen_and_the_same_groups_held_out(cache: Path, tmp_path: Path) -> None:
     fetch_home_assistant("en-fr", tmp_path / "fr", cache=cache)
     fetch_home_assistant("en-pt-BR", tmp_path / "pt", cache=cache)
-    sources = [{e.source for e in load_corpus(DataConfig(corpus=str(tmp_path / name))).test} for name in ("fr", "pt")]
+    sources = [{e.source for e in load_corpus(DataSettings(corpus=str(tmp_path / name))).test} for name in ("fr", "pt")]
     assert sources[0] == sources[1]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from regard.config import DataConfig
+from regard.config import DataSettings
 from regard.data import load_corpus
 from regard.data.batches import encode_pairs, make_batch, plan
 from regard.data.embedded.scene import COLOURS, Scene, Thing, draw, parse
@@ -84,7 +84,7 @@ def test_a_scene_is_drawn_alike_each_time_and_textures_differ() -> None:
 
 
 def test_the_corpus_says_nothing_twice_and_is_the_same_each_time() -> None:
-    config = DataConfig(corpus="shapes", examples=400, dev_examples=50, test_examples=60)
+    config = DataSettings(corpus="shapes", examples=400, dev_examples=50, test_examples=60)
     corpus = load_corpus(config)
     rows = [example for split in corpus.splits().values() for example in split]
     assert [len(split) for split in corpus.splits().values()] == [400, 50, 60]
@@ -209,7 +209,7 @@ def write(folder: Path, kind: str) -> Path:
 
 @pytest.mark.parametrize("kind", ["tsv", "jsonl", "json", "txt", "csv"])
 def test_every_kind_of_caption_file_gives_the_same_pairs(tmp_path: Path, kind: str) -> None:
-    corpus = load_corpus(DataConfig(pairs=str(write(tmp_path, kind)), images=str(tmp_path / "photos")))
+    corpus = load_corpus(DataSettings(pairs=str(write(tmp_path, kind)), images=str(tmp_path / "photos")))
     assert corpus.task == "captioning" and corpus.model == "image-lstm" and corpus.images == tmp_path / "photos"
     rows = sorted((row.source, row.target) for split in corpus.splits().values() for row in split)
     assert rows == sorted(captions(tmp_path))
@@ -217,13 +217,13 @@ def test_every_kind_of_caption_file_gives_the_same_pairs(tmp_path: Path, kind: s
 
 def test_names_lead_from_the_file_that_says_them_unless_a_folder_is_given(tmp_path: Path) -> None:
     path = write(tmp_path, "tsv")
-    assert load_corpus(DataConfig(pairs=str(path))).images == tmp_path
+    assert load_corpus(DataSettings(pairs=str(path))).images == tmp_path
 
 
 def test_a_picture_is_never_on_two_sides_whatever_is_asked_of_it(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"{n}.png#{word}\tcaption {n}\n" for n in range(20) for word in ("de", "en", "fr")))
-    corpus = load_corpus(DataConfig(pairs=str(path), dev_examples=6, test_examples=6))
+    corpus = load_corpus(DataSettings(pairs=str(path), dev_examples=6, test_examples=6))
     sides = [{split_reference(row.source)[0] for row in rows} for rows in corpus.splits().values()]
     assert not sides[0] & sides[1] and not sides[0] & sides[2] and not sides[1] & sides[2]
 
@@ -240,4 +240,4 @@ def test_a_picture_is_never_on_two_sides_whatever_is_asked_of_it(tmp_path: Path)
 def test_bad_caption_files_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(UserError, match=message):
-        load_corpus(DataConfig(pairs=str(tmp_path / name), images=str(tmp_path)))
+        load_corpus(DataSettings(pairs=str(tmp_path / name), images=str(tmp_path)))

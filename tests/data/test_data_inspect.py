@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from regard.config import TokenizerConfig
+from regard.config import TokenizerSettings
 from regard.data.examples import Corpus, Example, Skipped
 from regard.data.inspect import inspect, lengths, render
 
@@ -17,7 +17,7 @@ CORPUS = Corpus(
     + [Skipped(f"f:{n}", "the source is empty") for n in range(20, 24)],
     notes=("a note",),
     task="translation",
-    tokenizer=TokenizerConfig(kind="word"),
+    tokenizer=TokenizerSettings(kind="word"),
     model="transformer",
 )
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from regard.config import RunConfig, read_recipe, settle
+from regard.config import Settings, read_recipe, settle
 from regard.experiment import run_experiment
 
 STEPS, RESUMED_STEPS, WIDTH, EXAMPLES, HELD_OUT = 3, 5, 32, 200, 10
 
 
-def cut(config: RunConfig, resume: bool = False) -> RunConfig:
+def cut(config: Settings, resume: bool = False) -> Settings:
     """The same experiment in about a second."""
     if resume:  # nothing else may change
         more = {"steps": RESUMED_STEPS} if config.training.steps else {}
@@ -61,7 +61,7 @@ def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every training that the command line or Python starts is cut."""
     import regard.experiment.run as room
 
-    def cut_experiment(config: RunConfig, out: Path | str, resume: bool = False, progress: bool = True):
+    def cut_experiment(config: Settings, out: Path | str, resume: bool = False, progress: bool = True):
         return run_experiment(cut(config, resume), out, resume, progress)
 
     monkeypatch.setattr("regard.experiment.run_experiment", cut_experiment)

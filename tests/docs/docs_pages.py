@@ -16,7 +16,7 @@ from rich.console import Console
 
 from regard.apps.lessons import LESSONS
 from regard.cli import app
-from regard.config import PRESETS, RunConfig, shipped_recipes
+from regard.config import PRESETS, Settings, shipped_recipes
 from regard.data.embedded import EMBEDDED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,7 +87,7 @@ def commands(block: Block) -> Iterator[Command]:
 def settings() -> str:
     """Every setting, by section."""
     parts = []
-    for name, field in RunConfig.model_fields.items():
+    for name, field in Settings.model_fields.items():
         section = field.get_default().__class__
         rows = [f"## `[{name}]`\n", f"{section.__doc__}\n", "| key | values | default | |", "|---|---|---|---|"]
         for key, info in section.model_fields.items():

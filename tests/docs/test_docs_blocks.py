@@ -17,7 +17,7 @@ import pytest
 from docs_pages import PAGES, Block, Command, blocks, commands
 
 from regard.cli import main
-from regard.config import DataConfig, settle
+from regard.config import DataSettings, settle
 from regard.data import Example, load_corpus, write_pairs
 from regard.data.embedded.scene import draw, parse
 from regard.data.images import write_png
@@ -134,14 +134,14 @@ def stand_in(words: list[str]) -> None:
     given = words[words.index("--out") + 1] if "--out" in words else f"data/{words[3]}-{pair}"
     folder = Path(given)
     folder.mkdir(parents=True)
-    corpus = load_corpus(DataConfig(corpus="dates", examples=200, dev_examples=10, test_examples=10))
+    corpus = load_corpus(DataSettings(corpus="dates", examples=200, dev_examples=10, test_examples=10))
     for split, rows in corpus.splits().items():
         write_pairs(folder / f"{split}.tsv", rows)
 
 
 def stand_in_pictures(folder: Path) -> None:
     """In place of `regard data fetch emoji`: a few scenes in two languages."""
-    corpus = load_corpus(DataConfig(corpus="shapes", examples=20, dev_examples=3, test_examples=3))
+    corpus = load_corpus(DataSettings(corpus="shapes", examples=20, dev_examples=3, test_examples=3))
     for split, rows in corpus.splits().items():
         artist = "google" if split == "train" else "twitter"
         (folder / artist).mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ def stand_in_pictures(folder: Path) -> None:
 
 
 def bring_files(folder: Path) -> None:
-    corpus = load_corpus(DataConfig(corpus="dates", examples=200, dev_examples=10, test_examples=10))
+    corpus = load_corpus(DataSettings(corpus="dates", examples=200, dev_examples=10, test_examples=10))
     for name in READERS_FILES:
         side = {"en": "source", "fr": "target"}.get(name.rpartition(".")[2])
         if side is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from regard.config import RunConfig, TokenizerConfig, settle
+from regard.config import Settings, TokenizerSettings, settle
 from regard.config.check import check
 from regard.data.corpus import Corpus, Example, load_corpus
 from regard.experiment import complete
@@ -29,11 +29,11 @@ def corpus(pairs: int, words: int, target_words: list[str] = MOTS) -> Corpus:
 
 
 def own(train: list[Example]) -> Corpus:
-    suggested = TokenizerConfig(kind="bpe", size=4000, shared=True)
+    suggested = TokenizerSettings(kind="bpe", size=4000, shared=True)
     return Corpus("own", train, train[:5], train[:5], [], (), "translation", suggested, "transformer")
 
 
-def chosen(corpus: Corpus, **sections: dict[str, Any]) -> RunConfig:
+def chosen(corpus: Corpus, **sections: dict[str, Any]) -> Settings:
     config = complete(settle({"data": {"pairs": "own.tsv"}, **sections}), corpus)
     check(config)
     return config

@@ -8,7 +8,7 @@ import pytest
 
 from regard import load, train
 from regard.cli import main
-from regard.config import DataConfig, SearchConfig, merge, settle
+from regard.config import DataSettings, SearchSettings, merge, settle
 from regard.data.corpus import load_corpus
 from regard.experiment.distill import distil
 from regard.experiment.init_from import is_of_a_kind
@@ -33,9 +33,9 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_the_teacher_writes_joins_the_references(teacher: Path, tmp_path: Path) -> None:
     model, seen = load(teacher, threads=1), []
-    data = DataConfig(**DATA)
+    data = DataSettings(**DATA)
     left_out = distil(model, data, tmp_path / "taught", seen.append)
-    before, after = load_corpus(data), load_corpus(DataConfig(corpus=str(tmp_path / "taught")))
+    before, after = load_corpus(data), load_corpus(DataSettings(corpus=str(tmp_path / "taught")))
     assert after.dev == before.dev and after.test == before.test and sum(seen) == len(before.train)
     count = len(before.train) - left_out
     assert after.train[count:] == before.train and count > 0
@@ -56,15 +56,15 @@ def test_an_output_without_an_end_is_never_taught(teacher: Path, tmp_path: Path)
         Result("b", -1.0, (), -1.0, alternatives=(Result("b", -1.0, (), -1.0), Result("ab", -2.0, (), -2.0, False))),
         Result("ab", -1.0, (), -1.0, False),
     ]
-    corpus = load_corpus(DataConfig(**DATA))
+    corpus = load_corpus(DataSettings(**DATA))
 
     class Scripted(type(model)):
-        def translate_all(self, texts: list[str], search: SearchConfig, progress: object = None) -> list[Result]:
+        def translate_all(self, texts: list[str], search: SearchSettings, progress: object = None) -> list[Result]:
             assert (search.beams, search.n_best) == (5, 5)
             return [*results, *(Result(text, 0.0, (), 0.0) for text in texts[2:])]
 
-    assert distil(Scripted(model.run), DataConfig(**DATA), tmp_path / "taught") == 1
-    taught = load_corpus(DataConfig(corpus=str(tmp_path / "taught"))).train
+    assert distil(Scripted(model.run), DataSettings(**DATA), tmp_path / "taught") == 1
+    taught = load_corpus(DataSettings(corpus=str(tmp_path / "taught"))).train
     assert (taught[0].source, taught[0].target) == (corpus.train[0].source, "b")
     assert taught[1].source == corpus.train[2].source
     assert taught[len(corpus.train) - 1 :] == corpus.train  # the references, that of the source without any, too
@@ -137,7 +137,7 @@ def test_several_teach_as_an_ensemble(teacher: Path, tmp_path: Path) -> None:
         taught.append((tmp_path / f"{out.name}-taught" / "train.jsonl").read_text(encoding="utf-8"))
         alike = teachers == [tmp_path / "second"]  # one teacher, of the student's kind and width
         assert load(out, threads=1).run.config.training.begin == (str(teachers[0]) if alike else None)
-    data = DataConfig(**{key: value for key, value in DATA.items() if key != "test_examples"})
+    data = DataSettings(**{key: value for key, value in DATA.items() if key != "test_examples"})
     distil(load(teacher, ensemble=runs[1:]), data, tmp_path / "expected")
     assert taught[2] == (tmp_path / "expected" / "train.jsonl").read_text(encoding="utf-8")
     assert len(set(taught)) == 3

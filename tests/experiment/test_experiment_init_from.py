@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from regard.checkpoint import load_run
-from regard.config import RunConfig, merge, settle
+from regard.config import Settings, merge, settle
 from regard.errors import UserError
 from regard.experiment import run_experiment
 from regard.experiment.banner import opening
@@ -33,7 +33,7 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def later(earlier: Path, **sections: dict[str, Any]) -> RunConfig:
+def later(earlier: Path, **sections: dict[str, Any]) -> Settings:
     return settle(merge(LATER, {"training": {"begin": str(earlier)}}, sections))
 
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from regard.checkpoint import load_run
-from regard.config import RunConfig, merge, read_recipe, settle
+from regard.config import Settings, merge, read_recipe, settle
 from regard.data.batches import encode_pairs, make_batch
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
@@ -34,12 +34,12 @@ TINY: dict[str, Any] = {
 }
 
 
-def tiny(**sections: dict[str, Any]) -> RunConfig:
+def tiny(**sections: dict[str, Any]) -> Settings:
     return settle(merge(TINY, sections))
 
 
-def go(out: Path, config: RunConfig | None = None, resume: bool = False) -> RunResult:
-    return run_experiment(config or (RunConfig() if resume else tiny()), out, resume, progress=False)
+def go(out: Path, config: Settings | None = None, resume: bool = False) -> RunResult:
+    return run_experiment(config or (Settings() if resume else tiny()), out, resume, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -212,9 +212,9 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_weights(
 def test_pieces_taken_apart_are_the_same_after_resuming(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str
 ) -> None:
-    def settings(share: float) -> RunConfig:
+    def settings(share: float) -> Settings:
         tokenizer = {"kind": "bpe", "size": 300}
-        return tiny(tokenizer=tokenizer, model={"preset": preset, "heads": 2}, training={"unmerging": share})
+        return tiny(tokenizer=tokenizer, model={"preset": preset, "heads": 2}, training={"bpe_dropout": share})
 
     tokens = []
     for share in (0.0, 0.5):
@@ -435,15 +435,15 @@ def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
         ({"data": {"max_tokens": 1, "lengths": "3-5"}}, "no training pairs: all 120 are left out"),
         ({"training": {"warmup_steps": 50}}, "training.warmup_steps = 50 exceeds training.steps = 14"),
         (
-            {"training": {"unmerging": 0.1}},
-            "training.unmerging = 0.1 takes pieces of bpe apart, and this is translation",
+            {"training": {"bpe_dropout": 0.1}},
+            "training.bpe_dropout = 0.1 takes pieces of bpe apart, and this is translation",
         ),
         (
             {
                 "data": {"corpus": "languages"},
                 "model": {"preset": "lstm-classifier"},
                 "tokenizer": {"kind": "bpe", "size": 300},
-                "training": {"unmerging": 0.1},
+                "training": {"bpe_dropout": 0.1},
             },
             "takes pieces of bpe apart, and this is classification",
         ),

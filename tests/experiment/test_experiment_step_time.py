@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_experiment_defaults import chosen, corpus, own
 
-from regard.config import ModelConfig, TrainingConfig
+from regard.config import ModelSettings, TrainingSettings
 from regard.data.corpus import Example
 from regard.experiment.step_time import Pace, Reading, step_seconds
 
@@ -84,8 +84,11 @@ def test_a_recurrent_model_is_wide_sooner() -> None:
 
 
 def test_enough_is_eight_passes_within_the_minutes() -> None:
-    model, reading = ModelConfig(encoder="transformer", decoder="transformer", width=256), Reading(20, 2048, 1000, 8000)
+    model, reading = (
+        ModelSettings(encoder="transformer", decoder="transformer", width=256),
+        Reading(20, 2048, 1000, 8000),
+    )
     minutes = 8 * 1000 * step_seconds(model, reading) / 60
     for given, enough in ((1.01 * minutes, True), (0.99 * minutes, False)):
-        training = TrainingConfig(minutes=given)
+        training = TrainingSettings(minutes=given)
         assert Pace.of(model, reading, training).is_enough(training) is enough

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regard.config import SearchConfig, settle
+from regard.config import SearchSettings, settle
 from regard.experiment import validation as look
 from regard.experiment.setup import Material, begin
 from regard.inference import decode
@@ -34,9 +34,9 @@ def test_only_encoded_pairs_are_decoded_and_a_long_one_does_not_set_the_limit(
     dev = [("1" * 5000, "1"), usual[0], ("1", "2" * 5000), *usual[1:], ("12", "3" * 190)]
     made = material(tmp_path, dev)
     kept = [usual[0], *usual[1:], ("12", "3" * 190)]
-    calls: list[tuple[list[str], SearchConfig]] = []
+    calls: list[tuple[list[str], SearchSettings]] = []
 
-    def recorded(model: Any, sources: Sequence[Sequence[int]], config: SearchConfig) -> Any:
+    def recorded(model: Any, sources: Sequence[Sequence[int]], config: SearchSettings) -> Any:
         calls.append(([made.source.decode(row) for row in sources], config))
         return decode(model, sources, config)
 

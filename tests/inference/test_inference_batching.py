@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.inference import TooLong, classify, decode
 from regard.inference.batching import _shared_out, pad_sources, plan_batches
 from regard.models.seq2seq import Memory, Model, State, masked_mean
@@ -27,10 +27,10 @@ def tokens(results):
 def test_order_and_batches_do_not_matter(toy, search):
     model = toy(11, eos_bonus=1.0)
     sources = [[3 + (i * j) % 8 for j in range((i * 5) % 13)] for i in range(30)]
-    alone = [decode(model, [source], SearchConfig(**search))[0] for source in sources]
+    alone = [decode(model, [source], SearchSettings(**search))[0] for source in sources]
     for batch_tokens in (1, 64, 4096):
         model.rows.clear()
-        together = decode(model, sources, SearchConfig(batch_tokens=batch_tokens, **search))
+        together = decode(model, sources, SearchSettings(batch_tokens=batch_tokens, **search))
         assert tokens(together) == tokens(alone)
         assert max(model.rows) == search["beams"] or batch_tokens > 1
 
@@ -77,10 +77,10 @@ def meeting(model):
 @pytest.mark.parametrize("search", [{"beams": 1}, BEAM, {"sample": True, "n_best": 2}])
 def test_two_threads_search_a_batch_each(toy, two_threads, search):
     sources = [[3 + (i * j) % 8 for j in range((i * 5) % 13)] for i in range(30)]
-    alone = [decode(toy(11, eos_bonus=1.0), [source], SearchConfig(**search))[0] for source in sources]
+    alone = [decode(toy(11, eos_bonus=1.0), [source], SearchSettings(**search))[0] for source in sources]
     model, seen = meeting(toy(11, eos_bonus=1.0).train())
     counts = []
-    assert decode(model, sources, SearchConfig(batch_tokens=64, **search), progress=counts.append) == alone
+    assert decode(model, sources, SearchSettings(batch_tokens=64, **search), progress=counts.append) == alone
     assert sum(counts) == len(sources) and len(counts) > 2
     assert len({thread for thread, _, _ in seen}) == 2
     assert all(modes == [1, True] for _, *modes in seen), "a thread of torch's each, and no gradients"
@@ -97,11 +97,11 @@ def test_one_batch_one_thread_and_whoever_is_watched_need_no_other_thread(toy, t
     model = toy(11, eos_bonus=1.0)
     _, seen = meeting(model)
     seen.extend([None, None])  # nobody waits
-    decode(model, sources, SearchConfig(beams=1, batch_tokens=20 * 4))
+    decode(model, sources, SearchSettings(beams=1, batch_tokens=20 * 4))
     with watching(model):
-        decode(model, sources, SearchConfig(batch_tokens=8))
+        decode(model, sources, SearchSettings(batch_tokens=8))
     torch.set_num_threads(1)
-    decode(model, sources, SearchConfig(batch_tokens=8))
+    decode(model, sources, SearchSettings(batch_tokens=8))
     assert {thread for thread, _, _ in seen[2:]} == {here} and len(seen) > 10
 
 
@@ -118,7 +118,7 @@ def test_one_batch_one_thread_and_whoever_is_watched_need_no_other_thread(toy, t
 def test_one_short_row_needs_one_thread_and_all_others_have_two(toy, two_threads, length, count, search, threads):
     model, seen = meeting(toy(11, eos_bonus=1.0))
     seen.extend([None, None])
-    decode(model, [[3] * length] * count, SearchConfig(batch_tokens=2000, **search))
+    decode(model, [[3] * length] * count, SearchSettings(batch_tokens=2000, **search))
     assert [found for _, found, _ in seen[2:]] == [threads]
     assert torch.get_num_threads() == 2
 
@@ -126,15 +126,15 @@ def test_one_short_row_needs_one_thread_and_all_others_have_two(toy, two_threads
 def test_a_long_prefix_and_a_large_output_layer_have_all_threads(toy, two_threads, monkeypatch):
     model, seen = meeting(toy(11, eos_bonus=1.0))
     seen.extend([None, None])
-    decode(model, [[]], SearchConfig(beams=1), [[3] * 300])
+    decode(model, [[]], SearchSettings(beams=1), [[3] * 300])
     monkeypatch.setattr(sys.modules["regard.inference.batching"], "SMALL", -1)  # the name is a function, too
-    decode(model, [[3]], SearchConfig(beams=1))
+    decode(model, [[3]], SearchSettings(beams=1))
     assert [found for _, found, _ in seen[2:]] == [2, 2]
 
 
 @pytest.mark.parametrize(("beams", "threads"), [(5, 1), (9, 2)])
 def test_a_few_rows_of_a_short_list_need_one_thread(toy, two_threads, beams, threads):
-    model, config = toy(11), SearchConfig(beams=beams, short_list=True)
+    model, config = toy(11), SearchSettings(beams=beams, short_list=True)
     assert _shared_out(model, [[0]], 30, 2, config) == (1, threads)
     assert _shared_out(model, [[0], [1]], 30, 2, config) == (2, 1)
 
@@ -143,7 +143,7 @@ def test_threads_are_given_back_whatever_goes_wrong(toy, two_threads, monkeypatc
     model = toy(11)
     monkeypatch.setattr(model, "encode", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        decode(model, [[3]], SearchConfig(beams=1))
+        decode(model, [[3]], SearchSettings(beams=1))
     assert torch.get_num_threads() == 2
 
 
@@ -153,7 +153,7 @@ def test_threads_are_given_back_whatever_goes_wrong(toy, two_threads, monkeypatc
 )
 def test_batches_of_one_length_fall_in_size(toy, two_threads, prefixes, sizes):
     together = []
-    decode(toy(11), [[3, 4, 5]] * 12, SearchConfig(beams=1, batch_tokens=12), prefixes, together.append)
+    decode(toy(11), [[3, 4, 5]] * 12, SearchSettings(beams=1, batch_tokens=12), prefixes, together.append)
     assert together == sizes
 
 
@@ -178,7 +178,7 @@ def test_whatever_goes_wrong_ends_what_other_threads_do(toy, two_threads, search
         raise KeyboardInterrupt
 
     model.encode, model.advance = encoded, advanced
-    config = SearchConfig(batch_tokens=8 * search["beams"], max_tokens=10**6, **search)
+    config = SearchSettings(batch_tokens=8 * search["beams"], max_tokens=10**6, **search)
     with pytest.raises(KeyboardInterrupt):
         decode(model.train(), [[3, 4, 5], *[[3, 4]] * 20], config, progress=interrupted)
     assert model.training and torch.get_num_threads() == 2
@@ -194,13 +194,13 @@ def test_sources_get_eos_and_a_mask():
 def test_limits(toy):
     model = toy(11, eos_bonus=-50.0)  # never ends by itself
     for search in ({"beams": 1}, {"beams": 3}, {"sample": True}):
-        (short, long) = decode(model, [[3], [4] * 7], SearchConfig(**search))
+        (short, long) = decode(model, [[3], [4] * 7], SearchSettings(**search))
         assert [len(short[0].tokens), len(long[0].tokens)] == [52, 64]  # 2 × source + 50
         assert not short[0].finished and not long[0].finished
-        (found,) = decode(model, [[3]], SearchConfig(max_tokens=6, **search))
+        (found,) = decode(model, [[3]], SearchSettings(max_tokens=6, **search))
         assert len(found[0].tokens) == 6
     model.max_target = 9  # BOS and 8 tokens are read, 9 written
-    (found,) = decode(model, [[3]], SearchConfig(beams=1))
+    (found,) = decode(model, [[3]], SearchSettings(beams=1))
     assert len(found[0].tokens) == 9
 
 
@@ -208,7 +208,7 @@ def test_limits(toy):
 def test_a_prefix_is_continued(toy, search):
     """Forcing the first tokens of the best output gives the rest of it, for prefixes of several lengths in one call."""
     model = toy(11, seed=2, eos_bonus=0.5)
-    config = SearchConfig(max_tokens=8, **search)
+    config = SearchSettings(max_tokens=8, **search)
     sources, prefixes = [[3], [4, 5], [6], [7]], [[], [8, 9], [3], [4, 4]]
     results = decode(model, sources, config, prefixes)
     for source, prefix, found in zip(sources, prefixes, results, strict=True):
@@ -220,8 +220,8 @@ def test_a_prefix_is_continued(toy, search):
             1, torch.tensor(whole[1 + len(prefix) :])[:, None]
         )
         assert found[0].token_log_probs == pytest.approx(picked.squeeze(1).tolist(), abs=1e-5)
-    greedy = decode(model, [[5]], SearchConfig(beams=1, max_tokens=8))[0][0]
-    rest = decode(model, [[5]], SearchConfig(beams=1, max_tokens=6), [greedy.tokens[:2]])[0][0]
+    greedy = decode(model, [[5]], SearchSettings(beams=1, max_tokens=8))[0][0]
+    rest = decode(model, [[5]], SearchSettings(beams=1, max_tokens=6), [greedy.tokens[:2]])[0][0]
     assert greedy.tokens[2:] == rest.tokens
 
 
@@ -229,29 +229,29 @@ def test_too_long_is_reported_in_its_place(toy):
     model = toy(11, eos_bonus=1.0)
     model.max_source, model.max_target = 4, 5
     sources, prefixes = [[3], [3, 4, 5, 6], [3, 4, 5], [4]], [[], [], [], [3] * 5]
-    results = decode(model, sources, SearchConfig(beams=2), prefixes)
+    results = decode(model, sources, SearchSettings(beams=2), prefixes)
     assert results[1] == TooLong("source", 5, 4) and results[3] == TooLong("prefix", 6, 5)
     assert str(results[1]) == "source of 5 tokens, the model takes 4; split it"
-    assert tokens([results[0], results[2]]) == tokens(decode(model, [sources[0], sources[2]], SearchConfig(beams=2)))
+    assert tokens([results[0], results[2]]) == tokens(decode(model, [sources[0], sources[2]], SearchSettings(beams=2)))
 
 
 @pytest.mark.parametrize("training", [True, False])
 def test_the_mode_of_the_model_is_restored(toy, training):
     model = toy(7)
     model.train(training)
-    decode(model, [[3]], SearchConfig(max_tokens=4))
+    decode(model, [[3]], SearchSettings(max_tokens=4))
     assert model.training is training and not any(model.modes)
     model.step = None  # any failure inside
     with pytest.raises(TypeError):
-        decode(model, [[3]], SearchConfig(max_tokens=4))
+        decode(model, [[3]], SearchSettings(max_tokens=4))
     assert model.training is training
 
 
 def test_progress_and_nothing(toy):
     seen = []
-    decode(toy(7), [[3]] * 9, SearchConfig(max_tokens=4, batch_tokens=20, beams=2), progress=seen.append)
+    decode(toy(7), [[3]] * 9, SearchSettings(max_tokens=4, batch_tokens=20, beams=2), progress=seen.append)
     assert sum(seen) == 9 and len(seen) > 1
-    assert decode(toy(7), [], SearchConfig()) == []
+    assert decode(toy(7), [], SearchSettings()) == []
 
 
 class Pooled(Model):

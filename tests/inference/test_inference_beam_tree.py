@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.config import SearchConfig, settle
+from regard.config import SearchSettings, settle
 from regard.data.tokenizer import EOS
 from regard.inference import decode
 from regard.inference.beam_tree import beam_tree
@@ -19,7 +19,7 @@ def test_the_tree_leads_to_what_decode_finds(preset: str) -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2)  # sharper choices
-    search = SearchConfig(beams=3, max_tokens=6)
+    search = SearchSettings(beams=3, max_tokens=6)
     source = [4, 5, 6]
     tree = beam_tree(model, source, search)
     (found,) = decode(model, [source], search)

@@ -11,7 +11,7 @@ import torch
 
 from regard import load, train
 from regard.cli import app
-from regard.config import SearchConfig, settle
+from regard.config import SearchSettings, settle
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import EOS
 from regard.inference import beam, decode
@@ -33,7 +33,7 @@ def model_of(seed: int = 1, **fields):
         for parameter in model.parameters():
             parameter.add_(0.2 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(seed)))
         model.output_layer.bias[:2] -= 99  # a trained model never writes marks
-        while sum(found[0].finished for found in decode(model, SOURCES, SearchConfig(beams=1))) < 30:
+        while sum(found[0].finished for found in decode(model, SOURCES, SearchSettings(beams=1))) < 30:
             model.output_layer.bias[2] += 1
     return model, config
 
@@ -44,7 +44,7 @@ def fast(model, config, folder: Path, threads: int = 1):
     return FastDecoder(model, config, folder, "float32", threads)
 
 
-def in_order(engine, sources, search: SearchConfig, progress=None) -> list:
+def in_order(engine, sources, search: SearchSettings, progress=None) -> list:
     found = list(engine.decode(sources, search, progress))
     assert sorted(row for row, _ in found) == list(range(len(sources)))  # each one once
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
@@ -67,7 +67,7 @@ def in_order(engine, sources, search: SearchConfig, progress=None) -> list:
 )
 def test_greedy_is_torchs(fields, tmp_path: Path) -> None:
     model, config = model_of(**fields)
-    search = SearchConfig(beams=1)
+    search = SearchSettings(beams=1)
     found = in_order(fast(model, config, tmp_path), SOURCES, search)
     expected = decode(model, SOURCES, search)
     taken = [row for row, each in enumerate(found) if each is not None]
@@ -83,7 +83,7 @@ def test_beams_are_torchs_but_for_their_end(
     beams: int, enough: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search of torch's that stopped where CTranslate2 does, at so many finished hypotheses, would find the same."""
-    search = SearchConfig(beams=beams)
+    search = SearchSettings(beams=beams)
     monkeypatch.setattr(beam, "_done", lambda at, _: (at.ended >= enough) | (at.limit <= at.tokens.shape[-1]))
     for seed in range(3):
         model, config = model_of(seed)
@@ -142,7 +142,7 @@ def test_what_does_not_end_is_cut_where_torch_cuts_it(tmp_path: Path) -> None:
     model, config = model_of()
     with torch.no_grad():
         model.output_layer.bias[2] -= 90
-    engine, greedy = fast(model, config, tmp_path), SearchConfig(beams=1)
+    engine, greedy = fast(model, config, tmp_path), SearchSettings(beams=1)
     found_here = in_order(engine, SOURCES[:9], greedy)
     for found, [expected] in zip(found_here, decode(model, SOURCES[:9], greedy), strict=True):
         assert found is not None and not expected.finished
@@ -150,7 +150,7 @@ def test_what_does_not_end_is_cut_where_torch_cuts_it(tmp_path: Path) -> None:
         assert found[0].score == pytest.approx(expected.score, abs=1e-4)
         assert found[0].log_prob == pytest.approx(expected.log_prob, abs=1e-2)
     assert (
-        in_order(engine, SOURCES[:3], SearchConfig(beams=2)) == [None] * 3
+        in_order(engine, SOURCES[:3], SearchSettings(beams=2)) == [None] * 3
     )  # beams rank what has ended first: torch's
     assert in_order(engine, [[], SOURCES[0], [3] * 2048], greedy)[::2] == [None, None]
 
@@ -160,7 +160,7 @@ def test_what_reaches_the_last_position_is_cut_there(tmp_path: Path) -> None:
     model, config = model_of(positions="learned", max_positions=59)
     with torch.no_grad():
         model.output_layer.bias[2] -= 90
-    engine, greedy = fast(model, config, tmp_path), SearchConfig(beams=1)
+    engine, greedy = fast(model, config, tmp_path), SearchSettings(beams=1)
     for each, [expected] in zip(in_order(engine, SOURCES[:9], greedy), decode(model, SOURCES[:9], greedy), strict=True):
         assert each is not None and each[0].tokens == expected.tokens
         assert each[0].score == pytest.approx(expected.score, abs=1e-4)
@@ -170,7 +170,7 @@ def test_what_reaches_the_last_position_is_cut_there(tmp_path: Path) -> None:
 def test_many_batches_ahead_change_nothing(beams: int, tmp_path: Path) -> None:
     """More batches than are under way at a time, of two threads, against each source alone."""
     model, config = model_of()
-    engine, search = fast(model, config, tmp_path, threads=2), SearchConfig(beams=beams, batch_tokens=24 * beams)
+    engine, search = fast(model, config, tmp_path, threads=2), SearchSettings(beams=beams, batch_tokens=24 * beams)
     sources, counts = [*SOURCES, [], *SOURCES[::-1]], []
     found = in_order(engine, sources, search, counts.append)
     assert sum(counts) == len(sources) - 1 and len(counts) > 12
@@ -184,7 +184,7 @@ def test_many_batches_ahead_change_nothing(beams: int, tmp_path: Path) -> None:
 
 def test_who_leaves_early_leaves_the_engine_whole(tmp_path: Path) -> None:
     model, config = model_of()
-    engine, search = fast(model, config, tmp_path, threads=2), SearchConfig(beams=1, batch_tokens=16)
+    engine, search = fast(model, config, tmp_path, threads=2), SearchSettings(beams=1, batch_tokens=16)
     before = in_order(engine, SOURCES, search)
     for _ in range(3):
         first = next(engine.decode(SOURCES, search))
@@ -198,7 +198,7 @@ def test_a_short_list_is_torchs(tmp_path: Path) -> None:
     model, config = model_of()
     lexicon = Lexicon(np.random.default_rng(1).integers(3, VOCABULARY, (VOCABULARY, 3)), np.asarray([EOS, 7]))
     engine = FastDecoder(model, config, tmp_path, "float32", 1, lexicon)
-    plain = SearchConfig(beams=1)
+    plain = SearchSettings(beams=1)
     listed = plain.model_copy(update={"short_list": True})
     different = 0
     for source in SOURCES[:20]:
@@ -248,7 +248,7 @@ def test_a_damaged_model_is_built_again(tmp_path: Path) -> None:
     model, config = model_of()
     place = built_model(model, config, tmp_path, "float32")
     (place / "model.bin").write_bytes((place / "model.bin").read_bytes()[:1000])
-    assert any(found is not None for found in in_order(fast(model, config, tmp_path), SOURCES, SearchConfig(beams=1)))
+    assert any(found is not None for found in in_order(fast(model, config, tmp_path), SOURCES, SearchSettings(beams=1)))
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_it_leaves_torch_its_threads(tmp_path: Path) -> None:
     try:
         engine = fast(*model_of(), tmp_path, threads=2)
         assert torch.get_num_threads() == 2
-        in_order(engine, SOURCES, SearchConfig(beams=2))
+        in_order(engine, SOURCES, SearchSettings(beams=2))
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.config import PRESETS, SearchConfig, settle
+from regard.config import PRESETS, SearchSettings, settle
 from regard.inference import TooLong, classify, decode
 from regard.inference.batching import pad_sources
 from regard.inference.beam import beam_search
@@ -40,7 +40,7 @@ def test_every_search_reports_the_log_probabilities_of_teacher_forcing(two_threa
     model = small(preset)
     prefixes = [[], [7, 8], [3], [], [9, 9]]
     for search in ({"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2, "temperature": 0.7}):
-        results = decode(model, SOURCES, SearchConfig(max_tokens=9, batch_tokens=batch_tokens, **search), prefixes)
+        results = decode(model, SOURCES, SearchSettings(max_tokens=9, batch_tokens=batch_tokens, **search), prefixes)
         for source, prefix, found in zip(SOURCES, prefixes, results, strict=True):
             for one in found:
                 whole = [*prefix, *one.tokens, *([2] if one.finished else [])]
@@ -55,15 +55,15 @@ def test_one_beam_is_greedy_and_the_batch_does_not_matter(preset):
     with torch.inference_mode():
         memory = model.encode(source, mask)
         greedy = greedy_search(model, memory, first, limits, 1.0)
-        beam = beam_search(model, memory, first, limits, SearchConfig(beams=1))
+        beam = beam_search(model, memory, first, limits, SearchSettings(beams=1))
     assert [found[0].tokens for found in beam] == [found[0].tokens for found in greedy]
-    together = decode(model, SOURCES, SearchConfig(beams=1, max_tokens=12))
+    together = decode(model, SOURCES, SearchSettings(beams=1, max_tokens=12))
     for source, found in zip(SOURCES, together, strict=True):
-        (single,) = decode(model, [source], SearchConfig(beams=1, max_tokens=12))
+        (single,) = decode(model, [source], SearchSettings(beams=1, max_tokens=12))
         assert single[0].tokens == found[0].tokens
         assert single[0].log_prob == pytest.approx(found[0].log_prob, abs=2e-4)
-    wide = decode(model, SOURCES, SearchConfig(beams=5, length_penalty=0.0, max_tokens=12))
-    split = decode(model, SOURCES, SearchConfig(beams=5, length_penalty=0.0, max_tokens=12, batch_tokens=1))
+    wide = decode(model, SOURCES, SearchSettings(beams=5, length_penalty=0.0, max_tokens=12))
+    split = decode(model, SOURCES, SearchSettings(beams=5, length_penalty=0.0, max_tokens=12, batch_tokens=1))
     assert [found[0].tokens for found in wide] == [found[0].tokens for found in split]
 
 
@@ -80,7 +80,7 @@ def test_classes_sum_to_one_and_do_not_depend_on_the_batch(preset):
 def test_learned_positions_end_where_they_end():
     """A model of 8 positions reads 8 and writes 8 (BOS is read, the last is not), and says so of what is longer."""
     fields = {"width": 16, "heads": 2, "positions": "learned", "max_positions": 8}
-    search = SearchConfig(beams=1)
+    search = SearchSettings(beams=1)
     model = build_model(settle({"model": {"preset": "transformer", **fields}}).model, SIZE, SIZE, False, seed=3)
     seven, eight = decode(model, [[3] * 7, [3] * 8], search)
     assert len(seven[0].token_log_probs) <= 8

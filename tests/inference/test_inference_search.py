@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 import torch
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.inference import Hypothesis, decode
 from regard.inference.sampling import candidates, quantile
 
@@ -37,7 +37,7 @@ def brute_force(model, source, vocabulary, limit, alpha):
 def test_a_wide_beam_is_brute_force(toy, alpha):
     vocabulary, limit, n_best = 6, 4, 7
     model = toy(vocabulary, seed=3)
-    config = SearchConfig(beams=150, n_best=n_best, length_penalty=alpha, max_tokens=limit)
+    config = SearchSettings(beams=150, n_best=n_best, length_penalty=alpha, max_tokens=limit)
     for source, found in zip(SOURCES, decode(model, SOURCES, config), strict=True):
         expected = brute_force(model, source, vocabulary, limit, alpha)[:n_best]
         assert [one.tokens for one in found] == [tokens for *_, tokens in expected]
@@ -50,7 +50,7 @@ def test_brute_force_needs_the_width(toy):
     """The test above can fail: a narrow beam misses the best sequence of some source."""
     model = toy(6, seed=3)
     sources = [[a, b] for a in range(3, 6) for b in range(3, 6)]
-    narrow = decode(model, sources, SearchConfig(beams=2, max_tokens=4))
+    narrow = decode(model, sources, SearchSettings(beams=2, max_tokens=4))
     best = [brute_force(model, source, 6, 4, 1.0)[0][2] for source in sources]
     assert [found[0].tokens for found in narrow] != best
 
@@ -89,7 +89,7 @@ def test_the_fast_beam_is_the_slow_one(toy, beams, alpha):
     sources = [[a, b] for a in range(3, 9) for b in range(3, 9)]
     for n_best, bonus in ((1, 0.0), (2, 1.5)):
         model = toy(9, seed=beams, eos_bonus=bonus)
-        config = SearchConfig(beams=beams, n_best=n_best, length_penalty=alpha, max_tokens=6)
+        config = SearchSettings(beams=beams, n_best=n_best, length_penalty=alpha, max_tokens=6)
         for source, found in zip(sources, decode(model, sources, config), strict=True):
             expected = slow_beam(model, source, 9, config)
             assert [one.tokens for one in found] == [tokens for tokens, _ in expected]
@@ -108,7 +108,7 @@ def test_improbable_early_ends_do_not_stop_a_search(toy):
             torch.tensor([[1, *prefix]]), model.encode(ids, ids > 0), model.start(model.encode(ids, ids > 0))
         )[1].value
     model.table.data[value, 2] = 20.0
-    greedy, beam = (decode(model, [[4]], SearchConfig(beams=beams, max_tokens=20))[0][0] for beams in (1, 5))
+    greedy, beam = (decode(model, [[4]], SearchSettings(beams=beams, max_tokens=20))[0][0] for beams in (1, 5))
     assert len(greedy.tokens) == 9 and beam.tokens == greedy.tokens
 
 
@@ -126,7 +126,7 @@ def test_one_beam_is_greedy(toy, alpha):
     with torch.inference_mode():
         memory = model.encode(source, mask)
         greedy = greedy_search(model, memory, first, limits, alpha)
-        beam = beam_search(model, memory, first, limits, SearchConfig(beams=1, length_penalty=alpha))
+        beam = beam_search(model, memory, first, limits, SearchSettings(beams=1, length_penalty=alpha))
     assert [[one.tokens for one in found] for found in beam] == [[one.tokens for one in found] for found in greedy]
     for ours, theirs in zip(beam, greedy, strict=True):
         assert ours[0].score == pytest.approx(theirs[0].score, abs=1e-5)
@@ -136,7 +136,7 @@ def test_one_beam_is_greedy(toy, alpha):
 
 def test_greedy_takes_the_most_probable_token(toy):
     model = toy(9, seed=1)
-    for source, (found,) in zip(SOURCES, decode(model, SOURCES, SearchConfig(beams=1, max_tokens=12)), strict=True):
+    for source, (found,) in zip(SOURCES, decode(model, SOURCES, SearchSettings(beams=1, max_tokens=12)), strict=True):
         tokens = []
         ids = torch.tensor([[*source, EOS]])
         while len(tokens) < 12 and (not tokens or tokens[-1] != EOS):
@@ -149,7 +149,7 @@ def test_greedy_takes_the_most_probable_token(toy):
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 3}])
 def test_hypotheses_add_up(toy, search):
     model = toy(13, seed=2, eos_bonus=1.0)
-    config = SearchConfig(max_tokens=7, length_penalty=0.7, **search)
+    config = SearchSettings(max_tokens=7, length_penalty=0.7, **search)
     results = decode(model, SOURCES, config)
     for source, found in zip(SOURCES, results, strict=True):
         assert len(found) == config.n_best
@@ -170,7 +170,7 @@ def test_pad_and_bos_are_never_generated(toy):
     model = toy(6)
     model.table.data[:, :2] += 50  # the model wants nothing else
     for search in ({"beams": 1}, {"beams": 3, "n_best": 3}, {"sample": True, "n_best": 4}):
-        for found in decode(model, SOURCES, SearchConfig(max_tokens=5, **search)):
+        for found in decode(model, SOURCES, SearchSettings(max_tokens=5, **search)):
             assert found and not any({0, 1} & set(one.tokens) for one in found)
 
 
@@ -178,7 +178,7 @@ def test_finished_sentences_leave_the_batch(toy):
     sources = [[3 + i % 8, 3 + i // 8] for i in range(60)]
     for search, beams in (({"beams": 1}, 1), ({"beams": 3}, 3), ({"sample": True, "n_best": 2}, 2)):
         model = toy(11, eos_bonus=2.0)
-        results = decode(model, sources, SearchConfig(max_tokens=40, **search))
+        results = decode(model, sources, SearchSettings(max_tokens=40, **search))
         assert model.rows[0] in (60, 60 * beams) and max(model.rows) <= 60 * beams
         assert model.rows[1:] == sorted(model.rows[1:], reverse=True)
         assert model.rows[-1] <= 15 * beams
@@ -189,7 +189,7 @@ def test_finished_sentences_leave_the_batch(toy):
 def test_beam_stops_when_nothing_can_improve(toy):
     """alpha = 0: the first finished hypothesis above every live one is the answer; no step is made after it."""
     model = toy(11, seed=4, eos_bonus=9.0)
-    (found,) = decode(model, [[3, 4]], SearchConfig(beams=4, length_penalty=0.0, max_tokens=30))
+    (found,) = decode(model, [[3, 4]], SearchSettings(beams=4, length_penalty=0.0, max_tokens=30))
     assert found[0].tokens == () and len(model.rows) == 1
 
 
@@ -199,7 +199,7 @@ def test_sampling_follows_the_distribution(toy):
     logits = model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([[1]]))[0, 0] / 0.8
     logits[:2] = -torch.inf
     expected = torch.softmax(logits, -1)
-    config = SearchConfig(sample=True, n_best=4000, max_tokens=1, temperature=0.8)
+    config = SearchSettings(sample=True, n_best=4000, max_tokens=1, temperature=0.8)
     counts = Counter(one.tokens[0] if one.tokens else EOS for one in decode(model, [[3]], config)[0])
     for token in range(2, 7):
         assert counts[token] / 4000 == pytest.approx(expected[token].item(), abs=0.03)
@@ -230,9 +230,9 @@ def test_top_k_and_top_p():
 
 def test_samples_do_not_depend_on_the_batch(toy):
     model = toy(13, seed=8, eos_bonus=-1.0)
-    config = SearchConfig(sample=True, n_best=2, max_tokens=9, seed=4)
+    config = SearchSettings(sample=True, n_best=2, max_tokens=9, seed=4)
 
-    def texts(sources: list[list[int]], settings: SearchConfig) -> list[list[Hypothesis]]:
+    def texts(sources: list[list[int]], settings: SearchSettings) -> list[list[Hypothesis]]:
         return [[one.tokens for one in found] for found in decode(model, sources, settings)]
 
     together = texts(SOURCES, config)

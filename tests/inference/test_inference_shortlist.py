@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.config import SearchConfig, settle
+from regard.config import SearchSettings, settle
 from regard.data.lexicon import Lexicon
 from regard.inference import decode
 from regard.inference.shortlist import ShortListed
@@ -38,7 +38,7 @@ def lexicon_of(count: int) -> Lexicon:
 @pytest.mark.parametrize("prefixes", [None, PREFIXES], ids=["free", "begun"])
 def test_others_are_as_if_they_were_impossible(two_threads, preset: str, search, prefixes) -> None:
     model, lexicon = model_of(preset), lexicon_of(2)
-    plain = SearchConfig(**search, batch_tokens=1, max_tokens=8)  # a list of its own for every sentence
+    plain = SearchSettings(**search, batch_tokens=1, max_tokens=8)  # a list of its own for every sentence
     listed = plain.model_copy(update={"short_list": True})
     found = decode(model, SOURCES, listed, prefixes, lexicon=lexicon)
     assert not model.training
@@ -58,13 +58,13 @@ def test_others_are_as_if_they_were_impossible(two_threads, preset: str, search,
 def test_a_list_of_everything_changes_nothing() -> None:
     model = model_of("lstm-additive")
     everything = Lexicon(np.tile(np.arange(SIZE), (SIZE, 1)), np.arange(SIZE))
-    search = SearchConfig(beams=3)
+    search = SearchSettings(beams=3)
     found = decode(model, SOURCES, search.model_copy(update={"short_list": True}), lexicon=everything)
     assert found == decode(model, SOURCES, search)
 
 
 def test_what_a_list_holds_does_not_depend_on_the_threads(two_threads) -> None:
-    model, search, batches = model_of("lstm-additive"), SearchConfig(beams=1, short_list=True, batch_tokens=16), {}
+    model, search, batches = model_of("lstm-additive"), SearchSettings(beams=1, short_list=True, batch_tokens=16), {}
     for threads in (1, 2):
         torch.set_num_threads(threads)
         decode(model, SOURCES, search, progress=batches.setdefault(threads, []).append, lexicon=lexicon_of(2))

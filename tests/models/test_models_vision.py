@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.analysis.describe import blueprint, describe, render
-from regard.config import SearchConfig, settle
+from regard.config import SearchSettings, settle
 from regard.data.image_store import Picture
 from regard.errors import UserError
 from regard.inference import decode
@@ -93,7 +93,7 @@ def test_pictures_are_searched_like_sentences(preset: str) -> None:
     generator = np.random.default_rng(0)
     pictures = [Picture(generator.integers(0, 255, (SIDE, SIDE, 3), dtype=np.uint8)) for _ in range(3)]
     for search in ({"beams": 1}, {"beams": 3, "n_best": 2}, {"sample": True, "n_best": 2}):
-        config = SearchConfig(max_tokens=6, **search)
+        config = SearchSettings(max_tokens=6, **search)
         together = decode(model, pictures, config)
         apart = [decode(model, [picture], config)[0] for picture in pictures]
         assert [[one.tokens for one in found] for found in together] == [[o.tokens for o in found] for found in apart]

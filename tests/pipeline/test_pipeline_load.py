@@ -11,7 +11,7 @@ import torch
 
 import regard
 from regard.checkpoint import load_run
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.tokenizer import BOS, EOS
 from regard.evaluation import ClassifierReport, LanguageReport, TranslationReport
@@ -59,7 +59,10 @@ def test_n_best_are_different_and_ordered(translator: regard.Pipeline) -> None:
 def test_n_best_outputs_raise_the_beams(translator: regard.Pipeline, classifier_run: Path) -> None:
     assert translator.search_with(n_best=10).beams == 10
     assert translator.search_with(n_best=3).beams == translator.search.beams == 5
-    assert translator.search_with(SearchConfig(n_best=8)).n_best == translator.search_with(SearchConfig(n_best=8)).beams
+    assert (
+        translator.search_with(SearchSettings(n_best=8)).n_best
+        == translator.search_with(SearchSettings(n_best=8)).beams
+    )
     assert translator.search_with(n_best=10, sample=True).beams == 5  # draws need no beams
     assert len(translator.translate("a b", n_best=7).alternatives) == 7
     with pytest.raises(regard.UserError, match=r"n_best = 4 exceeds search.beams = 2"):

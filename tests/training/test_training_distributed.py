@@ -18,9 +18,9 @@ import pytest
 import torch
 from training_material import PAIRS, TOKENIZER, fresh
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.data.batches import make_batch
-from regard.data.bpe_dropout import Unmerging
+from regard.data.bpe_dropout import BpeDropout
 from regard.errors import UserError
 from regard.training import distributed as crews
 from regard.training.distributed import Crew, others
@@ -31,14 +31,14 @@ from regard.weights import read_tensors, weights_of, write_tensors
 
 HALVES = np.full((300, 2), -1, np.int32)
 HALVES[TOKENIZER.encode("7")] = TOKENIZER.encode("12")  # as if it had been merged
-UNMERGED = replace(PAIRS, unmerging=(Unmerging(HALVES, 50), Unmerging(HALVES, 50)))
+UNMERGED = replace(PAIRS, bpe_dropout=(BpeDropout(HALVES, 50), BpeDropout(HALVES, 50)))
 PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
 
 
-def settings(**changes: Any) -> TrainingConfig:
+def settings(**changes: Any) -> TrainingSettings:
     chosen = {"steps": 6, "batch_tokens": 200, "rate": 3e-3, "warmup_steps": 2, "label_smoothing": 0.1}
     chosen |= {"evaluate_every": 100, "metric": "loss", "seed": 5, "processes": 2}
-    return TrainingConfig(**{**chosen, **changes})
+    return TrainingSettings(**{**chosen, **changes})
 
 
 def test_parts_are_the_epoch_and_of_like_length() -> None:
@@ -71,7 +71,9 @@ def test_two_parts_make_the_step_of_one(kind: type[Others]) -> None:
                 torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
 
 
-def trained_by(kind: type[Others], training: TrainingConfig, stops: list[int], folder: Path) -> dict[str, torch.Tensor]:
+def trained_by(
+    kind: type[Others], training: TrainingSettings, stops: list[int], folder: Path
+) -> dict[str, torch.Tensor]:
     """The weights after six steps, with a new process and a new state after each stop."""
     state = fresh(training)
     for until in [*stops, 6]:
@@ -89,11 +91,11 @@ def trained_by(kind: type[Others], training: TrainingConfig, stops: list[int], f
 def test_resumed_or_in_turns_the_weights_are_the_same_to_the_bit(tmp_path: Path) -> None:
     """Three ranks, each with dropout and pieces taken apart of its own: in processes, stopped and resumed, and all in
     one process."""
-    training = settings(processes=3, optimizer="muon", unmerging=0.3)
+    training = settings(processes=3, optimizer="muon", bpe_dropout=0.3)
     whole = trained_by(Crew, training, [], tmp_path)
     for other in (trained_by(Crew, training, [2, 3], tmp_path), trained_by(Turns, training, [], tmp_path)):
         assert all(torch.equal(whole[name], other[name]) for name in whole)
-    two = trained_by(Turns, settings(processes=2, optimizer="muon", unmerging=0.3), [], tmp_path)
+    two = trained_by(Turns, settings(processes=2, optimizer="muon", bpe_dropout=0.3), [], tmp_path)
     assert not all(torch.equal(whole[name], two[name]) for name in whole)
 
 

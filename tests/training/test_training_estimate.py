@@ -8,11 +8,11 @@ import pytest
 import torch
 from training_material import PAIRS, fresh
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.training.estimate import Estimate, estimate
 from regard.weights import copy_weights, weights_of
 
-TRAINING = TrainingConfig(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
+TRAINING = TrainingSettings(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
 
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive"])

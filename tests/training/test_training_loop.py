@@ -11,7 +11,7 @@ import pytest
 import torch
 from training_material import PAIRS, fresh
 
-from regard.config import TrainingConfig
+from regard.config import TrainingSettings
 from regard.data.batches import make_batch, plan
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
@@ -23,10 +23,10 @@ from regard.training.state import State, restore
 from regard.weights import copy_weights, read_tensors, weights_of, write_tensors
 
 
-def settings(**changes: Any) -> TrainingConfig:
+def settings(**changes: Any) -> TrainingSettings:
     chosen = {"steps": 17, "batch_tokens": 100, "rate": 3e-3, "warmup_steps": 5, "label_smoothing": 0.1}
     chosen |= {"evaluate_every": 3, "metric": "loss", "average": 3, "seed": 5}
-    return TrainingConfig(**{**chosen, **changes})
+    return TrainingSettings(**{**chosen, **changes})
 
 
 def look_at(state: State) -> Callable[[], dict[str, float]]:
@@ -37,7 +37,7 @@ def look_at(state: State) -> Callable[[], dict[str, float]]:
     return look
 
 
-def run(state: State, training: TrainingConfig, until: int | None = None) -> list[Report]:
+def run(state: State, training: TrainingSettings, until: int | None = None) -> list[Report]:
     """Reports up to a step, as if Ctrl-C came after it."""
     reports = []
     for report in train(state, PAIRS, training, look_at(state)):

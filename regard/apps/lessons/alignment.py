@@ -14,7 +14,7 @@ from regard.analysis.picture import map_svg
 from regard.analysis.trace import Trace
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
 from regard.apps.lessons.training import trained
-from regard.config import DataConfig, Tree, merge
+from regard.config import DataSettings, Tree, merge
 from regard.data.embedded.dates import Piece, WrittenDate, written_dates
 from regard.pipeline import Pipeline
 from regard.plotting import COLOURS, Axis, Bar, bars
@@ -95,7 +95,7 @@ def error_rate(dates: Sequence[WrittenDate], linker: Linker) -> float:
 
 def aligned(settings: Tree) -> Alignment:
     """Train; choose the attention and head by the development set; measure on the test set."""
-    dates = written_dates(DataConfig.model_validate({**settings["data"], "examples": 1}))
+    dates = written_dates(DataSettings.model_validate({**settings["data"], "examples": 1}))
     with trained(settings) as model:
         dev, test, random_test = (
             _traces(each, dates[split])

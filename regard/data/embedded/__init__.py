@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from regard.config import DataConfig
+from regard.config import DataSettings
 from regard.data.embedded import addition, dates, languages, prose, sequences, shapes, stories
 from regard.data.examples import Corpus, Example
 
@@ -28,7 +28,7 @@ EMBEDDED: dict[str, Embedded] = {
 }
 
 
-def embedded_corpus(config: DataConfig) -> Corpus:
+def embedded_corpus(config: DataSettings) -> Corpus:
     """The embedded corpus named data.corpus."""
     match config.corpus:
         case "dates":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from regard.config import DataConfig, TokenizerConfig
+from regard.config import DataSettings, TokenizerSettings
 from regard.data.embedded.draw import counts, distinct
 from regard.data.examples import Corpus, Example
 
@@ -12,7 +12,7 @@ ABOUT = "sums of two numbers, character by character (data.digits)"
 EXAMPLE = Example("345+78", "423")
 
 
-def make(config: DataConfig) -> Corpus:
+def make(config: DataSettings) -> Corpus:
     """Summands of 1 to data.digits digits. a+b and b+a are one sum: neither is held out while the other trains."""
     generator = random.Random(f"addition {config.seed}")
     numbers = 10**config.digits
@@ -42,6 +42,6 @@ def make(config: DataConfig) -> Corpus:
         skipped=[],
         notes=wanted.notes,
         task="translation",
-        tokenizer=TokenizerConfig(kind="character", shared=True),
+        tokenizer=TokenizerSettings(kind="character", shared=True),
         model="lstm-additive",
     )

@@ -10,7 +10,7 @@ from functools import lru_cache
 from babel import Locale, UnknownLocaleError, localedata
 from babel.dates import DateTimeFormat, tokenize_pattern
 
-from regard.config import DataConfig, TokenizerConfig, near
+from regard.config import DataSettings, TokenizerSettings, near
 from regard.data.examples import Corpus, Example
 from regard.errors import UserError
 
@@ -46,7 +46,7 @@ class WrittenDate:
         return Example("".join(p.text for p in self.source), "".join(p.text for p in self.target))
 
 
-def make(config: DataConfig) -> Corpus:
+def make(config: DataSettings) -> Corpus:
     source, target = _pair(config.pair)
     dates, more = _draw(config, source, target)
     splits = {split: [date.example() for date in rows] for split, rows in dates.items()}
@@ -59,18 +59,18 @@ def make(config: DataConfig) -> Corpus:
         skipped=[],
         notes=(*notes, *more),
         task="translation",
-        tokenizer=TokenizerConfig(kind="word", shared=False),
+        tokenizer=TokenizerSettings(kind="word", shared=False),
         model="lstm-additive",
     )
 
 
-def written_dates(config: DataConfig) -> dict[str, list[WrittenDate]]:
+def written_dates(config: DataSettings) -> dict[str, list[WrittenDate]]:
     """The same dates as the corpus, split by split, with their pieces."""
     source, target = _pair(config.pair)
     return _draw(config, source, target)[0]
 
 
-def _draw(config: DataConfig, source: str, target: str) -> tuple[dict[str, list[WrittenDate]], tuple[str, ...]]:
+def _draw(config: DataSettings, source: str, target: str) -> tuple[dict[str, list[WrittenDate]], tuple[str, ...]]:
     formats = source_formats(source)
     generator = random.Random(f"dates {config.seed}")
     days = [FIRST + datetime.timedelta(n) for n in range((LAST - FIRST).days + 1)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from regard.config import DataConfig
+from regard.config import DataSettings
 from regard.errors import UserError
 
 Drawn = TypeVar("Drawn", bound=Hashable)
@@ -25,7 +25,7 @@ class Counts:
         return self.train + self.dev + self.test
 
 
-def counts(config: DataConfig, train: int, held_out: int, available: int, remedy: str) -> Counts:
+def counts(config: DataSettings, train: int, held_out: int, available: int, remedy: str) -> Counts:
     """What the settings ask for, else the defaults; at most what is available, by a note or an error."""
     asked = {"examples": config.examples, "dev_examples": config.dev_examples, "test_examples": config.test_examples}
     wanted = Counts(config.examples or train, config.dev_examples or held_out, config.test_examples or held_out)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from babel import Locale
 from babel.lists import format_list
 
-from regard.config import DataConfig, TokenizerConfig
+from regard.config import DataSettings, TokenizerSettings
 from regard.data.embedded.dates import FIRST, LAST, source_formats, write
 from regard.data.embedded.draw import Counts, counts
 from regard.data.examples import Corpus, Example
@@ -28,7 +28,7 @@ DATE_FORMATS = ("full", "medium with weekday")
 Pool = dict[str, dict[str, list[str]]]
 
 
-def make(config: DataConfig) -> Corpus:
+def make(config: DataSettings) -> Corpus:
     """Names and days are split before texts are made of them: train has no name of dev or test, not even in a list."""
     wanted = counts(config, 20_000, 1000, available=1_000_000, remedy="ask for fewer")
     generator = random.Random(f"languages {config.seed}")
@@ -51,7 +51,7 @@ def make(config: DataConfig) -> Corpus:
             *wanted.notes,
         ),
         task="classification",
-        tokenizer=TokenizerConfig(kind="character"),
+        tokenizer=TokenizerSettings(kind="character"),
         model="lstm-classifier",
     )
 

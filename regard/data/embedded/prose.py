@@ -6,7 +6,7 @@ import platform
 import random
 from pydoc_data.topics import topics
 
-from regard.config import DataConfig, TokenizerConfig
+from regard.config import DataSettings, TokenizerSettings
 from regard.data.embedded.draw import counts
 from regard.data.examples import Corpus, Example
 
@@ -16,7 +16,7 @@ CHUNK = 256
 SHARE = 0.06
 
 
-def make(config: DataConfig) -> Corpus:
+def make(config: DataSettings) -> Corpus:
     """Whole topics are held out. A topic's chunks, one after the other, are its text."""
     chunked = {name: chunks(text) for name, text in _own_topics().items()}
     order = sorted(chunked)
@@ -45,7 +45,7 @@ def make(config: DataConfig) -> Corpus:
         skipped=[],
         notes=tuple(notes),
         task="continuation",
-        tokenizer=TokenizerConfig(kind="character", shared=True),
+        tokenizer=TokenizerSettings(kind="character", shared=True),
         model="transformer-language",
     )
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from string import ascii_lowercase
 
-from regard.config import DataConfig, TokenizerConfig
+from regard.config import DataSettings, TokenizerSettings
 from regard.data.embedded.draw import counts, distinct
 from regard.data.examples import Corpus, Example
 
@@ -27,7 +27,7 @@ def example(task: str, letters: str = "dbcab") -> Example:
     return Example(letters, TASKS[task](letters))
 
 
-def make(config: DataConfig, task: str) -> Corpus:
+def make(config: DataSettings, task: str) -> Corpus:
     """Every length is equally frequent, as far as there are enough strings of it."""
     generator = random.Random(f"sequences {config.seed}")
     lengths, test_lengths = _range(config.lengths), _range(config.test_lengths or config.lengths)
@@ -49,7 +49,7 @@ def make(config: DataConfig, task: str) -> Corpus:
         skipped=[],
         notes=wanted.notes,
         task="translation",
-        tokenizer=TokenizerConfig(kind="character", shared=True),
+        tokenizer=TokenizerSettings(kind="character", shared=True),
         model="lstm-additive",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from regard.config import DataConfig, TokenizerConfig
+from regard.config import DataSettings, TokenizerSettings
 from regard.data.embedded.draw import counts
 from regard.data.embedded.scene import COLOURS, RADIUS, SHAPES, SIDE, TEXTURES, Scene, Thing
 from regard.data.examples import Corpus, Example
@@ -27,7 +27,7 @@ PLACES = {
 WANDER = 5  # units that a thing alone may be away from its place
 
 
-def make(config: DataConfig) -> Corpus:
+def make(config: DataSettings) -> Corpus:
     """Every caption stands once in the whole corpus: what is asked in the test was never said in training."""
     wanted = counts(config, 20_000, 1000, available=100_000, remedy="ask for fewer")
     generator = random.Random(f"shapes {config.seed}")
@@ -46,7 +46,7 @@ def make(config: DataConfig) -> Corpus:
         skipped=[],
         notes=("no caption of dev or test is in train",),
         task="captioning",
-        tokenizer=TokenizerConfig(kind="word", shared=False),
+        tokenizer=TokenizerSettings(kind="word", shared=False),
         model="image-lstm",
         images=Path(),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from regard.config import DataConfig, TokenizerConfig
+from regard.config import DataSettings, TokenizerSettings
 from regard.data.embedded.draw import counts
 from regard.data.embedded.world import OBJECTS, PEOPLE, PLACES, Event, World, pick
 from regard.data.examples import Corpus, Example
@@ -51,7 +51,7 @@ class Story:
         return Example(f"{self.text} {self.question}", self.answer)
 
 
-def make(config: DataConfig) -> Corpus:
+def make(config: DataSettings) -> Corpus:
     rows = {split: [story.example() for story in found] for split, found in stories(config).items()}
     return Corpus(
         name="stories",
@@ -60,12 +60,12 @@ def make(config: DataConfig) -> Corpus:
         skipped=[],
         notes=(f"{SENTENCES[0]} to {SENTENCES[-1]} sentences a story; {len(PLACES)} possible answers",),
         task="translation",
-        tokenizer=TokenizerConfig(kind="word", shared=True),
+        tokenizer=TokenizerSettings(kind="word", shared=True),
         model="lstm-additive",
     )
 
 
-def stories(config: DataConfig) -> dict[str, list[Story]]:
+def stories(config: DataSettings) -> dict[str, list[Story]]:
     """The stories of the corpus, split by split, all different."""
     wanted = counts(config, 50_000, 1000, available=10_000_000, remedy="ask for fewer")
     generator = random.Random(f"stories {config.seed}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from regard.config import DataConfig
+from regard.config import DataSettings
 from regard.data.embedded.dates import Piece, written_dates
 from regard.data.embedded.stories import Span, stories
 from regard.data.examples import Example
@@ -18,7 +18,7 @@ class Truth:
     antecedents: tuple[tuple[Span, Span], ...] = ()  # a pronoun of the source, and the name it stands for
 
 
-def truths(config: DataConfig) -> dict[Example, Truth]:
+def truths(config: DataSettings) -> dict[Example, Truth]:
     """Of every development and test example; empty where the corpus knows nothing more."""
     few = config.model_copy(update={"examples": 1})  # held-out examples are drawn before those for training
     if config.corpus == "dates":

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.config import ModelConfig, SearchConfig
+from regard.config import ModelSettings, SearchSettings
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.errors import UserError
@@ -46,7 +46,7 @@ class FastDecoder:
     def __init__(
         self,
         model: Model,
-        config: ModelConfig,
+        config: ModelSettings,
         folder: Path,
         precision: Precision,
         threads: int,
@@ -71,7 +71,7 @@ class FastDecoder:
                 self._translator = ctranslate2.Translator(str(built), "cpu", **options)
 
     def decode(
-        self, sources: Sequence[Sequence[int]], config: SearchConfig, progress: Progress | None = None
+        self, sources: Sequence[Sequence[int]], config: SearchSettings, progress: Progress | None = None
     ) -> Iterator[tuple[int, list[Hypothesis] | None]]:
         """The row of every source and its n_best hypotheses, as they are found; None: leave it to torch.
 
@@ -99,7 +99,7 @@ class FastDecoder:
                 one = hypothesis(tokens, promise.result().log_probs[: len(tokens)], config.length_penalty)
                 yield row, None if PAD in tokens or BOS in tokens else [one]
 
-    def _limits(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> dict[int, int]:
+    def _limits(self, sources: Sequence[Sequence[int]], config: SearchSettings) -> dict[int, int]:
         """The most tokens to generate for sources of each length that the engine takes."""
         lengths = {len(source): source for source in sources if 0 < len(source) < POSITIONS}
         return {
@@ -108,11 +108,11 @@ class FastDecoder:
             if too_long(self.model, source) is None
         }
 
-    def _listed(self, config: SearchConfig) -> bool:
+    def _listed(self, config: SearchSettings) -> bool:
         return config.short_list and self._lexicon is not None
 
     def _under_way(
-        self, sources: Sequence[Sequence[int]], limits: dict[int, int], config: SearchConfig
+        self, sources: Sequence[Sequence[int]], limits: dict[int, int], config: SearchSettings
     ) -> Iterator[Asked]:
         """All batches, the next ones asked for before one is given: no thread waits for who takes what was found."""
         most = max(1, min(SENTENCES[self._precision], HYPOTHESES // config.beams))
@@ -127,7 +127,7 @@ class FastDecoder:
                 yield waiting.popleft()
         yield from waiting
 
-    def _search(self, sources: list[Sequence[int]], limit: int, config: SearchConfig) -> list[Any]:
+    def _search(self, sources: list[Sequence[int]], limit: int, config: SearchSettings) -> list[Any]:
         return self._translator.translate_batch(
             [_strings(source) for source in sources],
             asynchronous=True,
@@ -143,7 +143,7 @@ class FastDecoder:
             return_end_token=True,
         )
 
-    def _again(self, source: Sequence[int], tokens: list[int], config: SearchConfig) -> Any:
+    def _again(self, source: Sequence[int], tokens: list[int], config: SearchSettings) -> Any:
         """What went on beyond its own limit (a batch has one for all) is cut there, as torch does: the promise of a
         score for the tokens that are left. With a short list, which goes with a search, one of a search alone."""
         if self._listed(config):
@@ -153,7 +153,7 @@ class FastDecoder:
 
 
 def _accepted(
-    hypotheses: list[list[str]], scores: list[float], limit: int, config: SearchConfig
+    hypotheses: list[list[str]], scores: list[float], limit: int, config: SearchSettings
 ) -> list[Hypothesis] | None:
     """What was found if torch would have found it, as far as one can see: ended within the source's own limit, or of
     one beam cut there; and without marks, which we never generate."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.inference import decode
 from regard.inference.incremental import SteppingRecurrence, stepping
 from regard.nn.embedding import Ready
@@ -48,7 +48,7 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
 def test_searches_find_the_same(tiny, search, query: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.kernels.packed_linear.LARGE", large)
     model = tiny("lstm-additive", depth=1, query=query)
-    config, prefixes = SearchConfig(max_tokens=9, **search), [[], [7, 8], [3], [], [9, 9]]
+    config, prefixes = SearchSettings(max_tokens=9, **search), [[], [7, 8], [3], [], [9, 9]]
     for plain, found in zip(
         decode(model, SOURCES, config, prefixes), decode(stepping(model), SOURCES, config, prefixes), strict=True
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.config import SearchConfig
+from regard.config import SearchSettings
 from regard.inference import decode
 from regard.inference.incremental import stepping
 from regard.inference.incremental.transformer import ROOM, Cache, SteppingTransformer, with_room
@@ -51,7 +51,7 @@ def test_steps_are_the_models(tiny, rows, fields) -> None:
 @pytest.mark.parametrize("search", [{"beams": 1}, {"beams": 4, "n_best": 3}, {"sample": True, "n_best": 2}], ids=str)
 def test_searches_find_the_same(tiny, search) -> None:
     model = tiny("transformer", depth=2, positions="rotary", width=8, heads=2)
-    config, prefixes = SearchConfig(max_tokens=2 * ROOM, **search), [[], [7, 8], [3], [], [9, 9]]
+    config, prefixes = SearchSettings(max_tokens=2 * ROOM, **search), [[], [7, 8], [3], [], [9, 9]]
     plain, found = (decode(one, SOURCES, config, prefixes) for one in (model, stepping(model)))
     for expected, each in zip(plain, found, strict=True):
         assert [one.tokens for one in each] == [one.tokens for one in expected]
@@ -60,7 +60,7 @@ def test_searches_find_the_same(tiny, search) -> None:
 
 def test_turns_beyond_those_made_ready(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny("transformer", depth=2, positions="rotary", width=8, heads=2)
-    config = SearchConfig(max_tokens=9, beams=2)
+    config = SearchSettings(max_tokens=9, beams=2)
     expected = decode(stepping(model), SOURCES, config)
     monkeypatch.setattr("regard.inference.incremental.transformer.TURNED", 4)
     found = decode(stepping(model), SOURCES, config)
