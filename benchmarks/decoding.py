@@ -223,7 +223,7 @@ def _preset(config: ModelSettings) -> str:
     """Which model of the peers is like it; "none" where its sides differ in size, or its parts are others."""
     if any(getattr(config, f"{side}_{size}") for side in ("encoder", "decoder") for size in ("width", "depth")):
         return "none"
-    if config.transforms:
+    if config.is_transformer:
         return "transformer"
     parts = (config.encoder, config.decoder, config.cell, config.direction, config.context, config.score)
     return "lstm-additive" if parts == ("rnn", "rnn", "lstm", "both", "attention", "additive") else "none"

@@ -9,9 +9,8 @@
     lexicon.safetensors       what short lists are made of, where the vocabulary is large
     data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
 
-Nothing in it is pickled. It names no place outside but in recipe.toml, which keeps the paths of the training files and
-of the run that it began with, which only --resume reads. So it can be moved, shared and used elsewhere; look at those
-paths before you publish it.
+Nothing in it is pickled. Only recipe.toml names places outside: the training files and the run of training.init_from,
+which only --resume reads. So a run can be moved, shared and used elsewhere; check those paths before you publish it.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     model = build_model(config.model, source.size, target.size, shared, config.training.seed)
     file = path / f"{weights}.safetensors"
     if not file.is_file() and weights == "model":
-        raise UserError(f"{file} is missing: the run has not looked at its dev set yet; go on with {resume_line(path)}")
+        raise UserError(f"{file} is missing: the run has had no validation yet; go on with {resume_line(path)}")
     load_weights(model, read_tensors(file)[0], str(file))
     return Run(path, config, facts["task"], source, target, model.eval(), facts)
 

@@ -26,7 +26,7 @@ def weights_of(model: nn.Module) -> Weights:
     return {name: tensor.detach() for name, tensor in named.items()}
 
 
-def copy_weights(weights: Weights) -> Weights:
+def clone_weights(weights: Weights) -> Weights:
     return {name: tensor.clone() for name, tensor in weights.items()}
 
 

@@ -32,9 +32,9 @@ def train(
     resume
         Go on with the run in --out from where it stopped.
     distill
-        A run that teaches: its outputs join the training targets, and are kept with them in OUT-taught. With
+        A teacher: its outputs join the training targets, and are kept with them in OUT-taught. With
         --distill A --distill B they teach as an ensemble. With one teacher, a --model.preset of its kind and width
-        begins with its layers.
+        starts from its layers.
     """
     given = settings.model_dump(exclude_unset=True)
     if resume and out is None:

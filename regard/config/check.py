@@ -13,10 +13,10 @@ def check(config: Settings) -> None:
     if config.model.encoder in PICTURE_ENCODERS and config.tokenizer.shared:
         raise UserError("tokenizer.shared = true, but a picture has no tokens to share; leave it out")
     if config.model.encoder == "none" and config.tokenizer.shared is False:
-        raise UserError("tokenizer.shared = false, but a language model reads and writes one vocabulary; leave it out")
+        raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
     search = config.search
     if search.sample and search.short_list:
-        raise UserError("search.sample and search.short_list are both given; a draw looks at all tokens: leave one out")
+        raise UserError("search.sample and search.short_list are both given; sampling needs all tokens: leave one out")
     if not search.sample and search.n_best > search.beams:
         raise UserError(f"search.n_best = {search.n_best} exceeds search.beams = {search.beams}; raise search.beams")
 
@@ -56,14 +56,18 @@ def _check_model(model: ModelSettings) -> None:
         raise UserError(f"model.encoder_width = {encoder_width} cannot be halved twice; make it a multiple of 4")
     if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
         raise UserError(f"model.encoder_width = {encoder_width} is odd, but two directions share it; make it even")
-    if model.attentive and model.score in ("dot", "scaled-dot", "cosine") and encoder_width != decoder_width:
+    if (
+        model.has_recurrent_attention
+        and model.score in ("dot", "scaled-dot", "cosine")
+        and encoder_width != decoder_width
+    ):
         raise UserError(
             f"model.score = {model.score!r} compares states of one width, but model.encoder_width = {encoder_width} "
             f"and model.decoder_width = {decoder_width}; make them equal or take score additive, bilinear or projected"
         )
-    if model.query != "state" and model.named and not model.attentive:
+    if model.query != "state" and model.names_architecture and not model.has_recurrent_attention:
         raise UserError(
-            f"model.query = {model.query!r} is what a recurrent decoder's attention asks with, "
+            f"model.query = {model.query!r} is the query of a recurrent decoder's attention, "
             "and this model has none; take model.query = 'state'"
         )
     if model.encoder == "none" and model.decoder == "rnn" and model.context == "every-step":
@@ -73,7 +77,7 @@ def _check_model(model: ModelSettings) -> None:
 
 
 def _check_heads(model: ModelSettings) -> None:
-    multi_head = model.attentive and model.score == "multi-head"
+    multi_head = model.has_recurrent_attention and model.score == "multi-head"
     encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
     sides = (  # side, its width, whether it has heads, whether they turn with rotary positions
         (

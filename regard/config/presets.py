@@ -30,7 +30,7 @@ def _captioning(about: str, **fields: Any) -> Preset:
 
 PRESETS: dict[str, Preset] = {
     "rnn-language": Preset(
-        "one RNN reads the source, then writes the target: no separate encoder, O(1) state",
+        "one RNN encodes the source, then decodes the target: no separate encoder, O(1) state",
         {"encoder": "none", "decoder": "rnn", "cell": "rnn", "context": "first-state"},
     ),
     "rnn-fixed": _fixed("RNN encoder-decoder: the context vector c is the decoder's first state", "rnn"),
@@ -47,7 +47,7 @@ PRESETS: dict[str, Preset] = {
         "LSTM with queries, keys and values by learned projections: several context vectors a step", "multi-head"
     ),
     "attention-rnn": _recurrent(
-        "the in-between model: an encoder of attention only, with no order, and an LSTM decoder that looks at it",
+        "the in-between model: an encoder of attention only, with no order, and an LSTM decoder that attends to it",
         encoder="transformer",
         positions="none",
         encoder_depth=2,
@@ -83,12 +83,12 @@ PRESETS: dict[str, Preset] = {
         context="first-state",
     ),
     "image-lstm": _captioning(
-        "a convolutional grid over a picture and an LSTM that looks at a part of it for each word (Xu 2015)",
+        "a convolutional grid over a picture and an LSTM that attends to a part of it for each word (Xu 2015)",
         context="attention",
         score="additive",
     ),
     "image-transformer": Preset(
-        "patches of a picture read by a Transformer encoder (Dosovitskiy 2021), the caption by a Transformer decoder",
+        "patches of a picture in a Transformer encoder (Dosovitskiy 2021), the caption by a Transformer decoder",
         {"encoder": "patches", "decoder": "transformer", "depth": 3},
     ),
 }

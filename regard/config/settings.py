@@ -95,11 +95,11 @@ class ModelSettings(Section):
     direction: Literal["forward", "backward", "both"] = "both"
     """which way a recurrent encoder reads"""
     context: Literal["first-state", "every-step", "attention"] = "attention"
-    """recurrent decoder: the summary is its first state; is fed to every step too; or attention looks back"""
+    """recurrent decoder: the summary is its first state; is fed to every step too; or it attends to the memory"""
     score: Score = "additive"
     """recurrent decoder: how a state is compared with the memory"""
     query: Literal["state", "state-and-token"] = "state"
-    """recurrent decoder: what attention asks with: its last state, or that and the last token (chosen for sentences)"""
+    """recurrent decoder: the query of its attention: the last state, or that and the last token (for sentences)"""
     width: Positive = 256
     """width of states and embeddings (chosen by the corpus: mostly 128)"""
     encoder_width: Positive | None = None
@@ -146,17 +146,17 @@ class ModelSettings(Section):
     """classifier: which of the encoder's outputs decide"""
 
     @property
-    def named(self) -> bool:
-        """An architecture was asked for; else the corpus names one."""
+    def names_architecture(self) -> bool:
+        """The user named an architecture; else the corpus names one."""
         return self.preset is not None or bool(self.model_fields_set & {"encoder", "decoder"})
 
     @property
-    def attentive(self) -> bool:
-        """A recurrent decoder looks back at an encoder."""
+    def has_recurrent_attention(self) -> bool:
+        """A recurrent decoder attends to an encoder."""
         return self.decoder == "rnn" and self.encoder != "none" and self.context == "attention"
 
     @property
-    def transforms(self) -> bool:
+    def is_transformer(self) -> bool:
         """It is a Transformer from end to end."""
         return self.encoder == self.decoder == "transformer"
 
@@ -167,7 +167,7 @@ class TrainingSettings(Section):
     steps: Positive | None = None
     """updates at most"""
     epochs: Annotated[float, Field(gt=0)] | None = None
-    """passes over the training data at most"""
+    """epochs at most"""
     minutes: Annotated[float, Field(gt=0)] | None = None
     """wall-clock limit of training (a run that ends by it is not reproducible to the bit)"""
     batch_tokens: Positive | None = None
@@ -179,7 +179,7 @@ class TrainingSettings(Section):
     muon_size: Annotated[float, Field(gt=0)] | None = None
     """muon: root mean square of the entries of a step, at a rate of 1"""
     schedule: Literal["inverse-sqrt", "cosine", "constant"] | None = None
-    """how the rate falls after the warm-up (cosine, to nought, for text whose steps are known; else inverse-sqrt)"""
+    """how the rate falls after the warm-up (cosine, to zero, for text whose steps are known; else inverse-sqrt)"""
     warmup_steps: Natural | None = None
     """updates over which the rate rises from 0"""
     label_smoothing: Share | None = None
@@ -188,18 +188,18 @@ class TrainingSettings(Section):
     """share of the pieces of bpe taken apart into those they were merged of, anew in each batch, which grows by it"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
-    begin: Annotated[str, Field(min_length=1)] | None = None
-    """a run to begin with: its tokenizers, its architecture unless another is named, and all weights that fit"""
+    init_from: Annotated[str, Field(min_length=1)] | None = None
+    """start from this run: its tokenizers, its architecture unless another is named, and all weights that fit"""
     weight_decay: Annotated[float, Field(ge=0)] | None = None
-    """matrices, tables and kernels shrink by rate times this at each step (for sentences, by the steps of a pass)"""
+    """matrices, tables and kernels shrink by rate times this at each step (for sentences, by the steps of an epoch)"""
     evaluate_every: Positive | None = None
-    """updates between two looks at the development set"""
+    """updates between two validations"""
     metric: Literal["loss", "exact", "bleu", "chrf", "accuracy"] | None = None
     """what decides which weights are best, on the development set"""
     patience: Positive | None = None
-    """stop after so many looks without an improvement"""
+    """stop after so many validations without an improvement (early stopping)"""
     average: Natural = 0
-    """average the weights of the last so many looks; the average is the model where it is better on dev (0: off)"""
+    """average the weights of so many last validations; the average is the model where it is better on dev (0: off)"""
     seed: Natural = 1
     """initial weights, order of batches, dropout, pieces taken apart"""
     threads: Positive | None = None

@@ -1,4 +1,4 @@
-"""What a run says before its first step."""
+"""What a run prints before its first step."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 import torch
 
 from regard.data.image_store import Pictures
-from regard.experiment.setup import Material
+from regard.experiment.setup import Setup
 from regard.training.state import State
 
 
-def opening(material: Material, state: State, facts: dict[str, Any]) -> list[str]:
+def banner(setup: Setup, state: State, facts: dict[str, Any]) -> list[str]:
     """What is about to be trained on what, and what was left out."""
-    corpus, config = material.corpus, material.config
+    corpus, config = setup.corpus, setup.config
     counts = ", ".join(f"{len(examples):,} {split}" for split, examples in corpus.splits().items())
     lines = [f"{corpus.name}: {counts} pairs", *(f"note: {note}" for note in corpus.notes)]
-    if material.skipped:
-        reasons = "; ".join(f"{count:,} {why}" for why, count in material.skipped.items())
+    if setup.skipped:
+        reasons = "; ".join(f"{count:,} {why}" for why, count in setup.skipped.items())
         lines.append(f"left out: {reasons}")
     lines.append(
-        f"{config.model.preset or 'model'}: {material.parameters:,} parameters; {config.tokenizer.kind} tokenizer, "
-        f"{_sizes(material)} entries; CPU threads: {torch.get_num_threads()}"
+        f"{config.model.preset or 'model'}: {setup.parameters:,} parameters; {config.tokenizer.kind} tokenizer, "
+        f"{_sizes(setup)} entries; CPU threads: {torch.get_num_threads()}"
     )
-    if material.lent:
-        lines.append(f"begins with {config.training.begin}, which lends {material.lent:,} of the parameters")
+    if setup.copied:
+        lines.append(f"initialised from {config.training.init_from}: {setup.copied:,} of the parameters are copied")
     if state.progress.step:
         lines.append(f"going on after step {state.progress.step:,}")
         if (facts["threads"], facts["torch"]) != (torch.get_num_threads(), torch.__version__):
@@ -33,8 +33,8 @@ def opening(material: Material, state: State, facts: dict[str, Any]) -> list[str
     return lines
 
 
-def _sizes(material: Material) -> str:
-    source, target = material.source, material.target
+def _sizes(setup: Setup) -> str:
+    source, target = setup.source, setup.target
     if isinstance(source, Pictures):
         return f"{target.size:,}"
     return f"{source.size:,}" if source is target else f"{source.size:,} and {target.size:,}"

@@ -12,7 +12,7 @@ from regard.data.corpus import Example
 
 
 @dataclass(frozen=True)
-class Measure:
+class CorpusStatistics:
     """What decides about settings that were left open."""
 
     pairs: int
@@ -33,17 +33,17 @@ class Measure:
         return self.different * self.longer
 
 
-def measure_text(examples: list[Example]) -> Measure:
+def measure_text(examples: list[Example]) -> CorpusStatistics:
     sources, targets = _letters(e.source for e in examples), _letters(e.target for e in examples)
     both = sources.keys() & targets.keys()
     shares = [sum(side[letter] for letter in both) / max(side.total(), 1) for side in (sources, targets)]
     pairs = max(len(examples), 1)
     different = len({e.source for e in examples}) if sources else pairs
     means = sources.total() / pairs, targets.total() / pairs
-    return Measure(pairs, different, *means, len(sources.keys() | targets.keys()), min(shares))
+    return CorpusStatistics(pairs, different, *means, len(sources.keys() | targets.keys()), min(shares))
 
 
-def measure_captions(examples: list[Example], model: ModelSettings) -> Measure:
+def measure_captions(examples: list[Example], model: ModelSettings) -> CorpusStatistics:
     """Of pictures only the captions are text."""
     text = measure_text([Example("", example.target) for example in examples])
     return replace(text, cells=(model.image_size // CELL) ** 2)

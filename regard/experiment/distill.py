@@ -16,7 +16,7 @@ from regard.data.corpus import Example, load_corpus
 from regard.data.files import write_pairs
 from regard.errors import UserError
 from regard.evaluation.metrics import nearest
-from regard.experiment.init_from import follow, is_of_a_kind
+from regard.experiment.init_from import inherit_settings, is_of_a_kind
 from regard.experiment.resume import FILES
 from regard.pipeline import load
 from regard.pipeline.interface import Pipeline, Progress
@@ -30,9 +30,9 @@ def taught(
 ) -> tuple[Settings, int]:
     """The settings of a student: the same, on the corpus that `distil` writes into `folder`. A single teacher of the
     student's kind and width lends it its layers. And how many sources have their reference alone."""
-    training = follow(config).training  # what cannot begin is told before the teacher translates
-    if len(teachers) == 1 and training.begin is None and is_of_a_kind(config, teachers[0]):
-        training = training.model_copy(update={"begin": str(teachers[0])})
+    training = inherit_settings(config).training  # a bad init_from is refused before the teacher translates
+    if len(teachers) == 1 and training.init_from is None and is_of_a_kind(config, teachers[0]):
+        training = training.model_copy(update={"init_from": str(teachers[0])})
     left_out = distil(load(teachers[0], engine="auto", ensemble=teachers[1:]), config.data, folder, progress)
     data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
     return config.model_copy(update={"data": data, "training": training}), left_out

@@ -8,16 +8,16 @@ from regard.data.embedded.scene import is_scene
 from regard.data.examples import Example
 from regard.data.image_store import Pictures, split_reference
 from regard.data.images import Unreadable, write_png
-from regard.experiment.setup import Material
+from regard.experiment.setup import Setup
 from regard.files import cannot_write
 
 FOLDER = "pictures"
 
 
-def specimens(material: Material, out: Path) -> dict[str, list[Example]]:
+def held_out_pairs(setup: Setup, out: Path) -> dict[str, list[Example]]:
     """By split. Pictures from files are put into the run in the size that the model reads, under a number."""
-    given = {"dev": material.corpus.dev, "test": material.corpus.test}
-    reader = material.source
+    given = {"dev": setup.corpus.dev, "test": setup.corpus.test}
+    reader = setup.source
     if not isinstance(reader, Pictures) or all(is_scene(one.source) for rows in given.values() for one in rows):
         return given
     try:
@@ -28,7 +28,7 @@ def specimens(material: Material, out: Path) -> dict[str, list[Example]]:
     kept = {split: [_keep(example, reader, places, out / "data") for example in rows] for split, rows in given.items()}
     lost = sum(example is None for rows in kept.values() for example in rows)
     if lost:
-        material.skipped["held-out pairs without a readable picture"] = lost
+        setup.skipped["held-out pairs without a readable picture"] = lost
     return {split: [example for example in rows if example is not None] for split, rows in kept.items()}
 
 

@@ -28,11 +28,11 @@ from regard.checkpoint import (
 from regard.config import Settings, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
-from regard.experiment.banner import opening
-from regard.experiment.held_out import specimens
+from regard.experiment.banner import banner
+from regard.experiment.held_out import held_out_pairs
 from regard.experiment.resume import continued
-from regard.experiment.setup import Material, begin, gather
-from regard.experiment.validation import development_look
+from regard.experiment.setup import Setup, assemble_setup, new_setup
+from regard.experiment.validation import make_validate
 from regard.files import write_text
 from regard.threads import Interrupt, prepare
 from regard.training import loop
@@ -107,62 +107,62 @@ def run_experiment(config: Settings, out: Path | str, resume: bool = False, prog
     To resume, settings that are not given are the run's own. `progress`: say on stderr what happens.
     """
     out = Path(out)
-    material, facts = _reopen(config, out) if resume else _open(config, out)
-    training = material.config.training
-    state = new_state(material.model, training)
+    setup, facts = _reopen(config, out) if resume else _open(config, out)
+    training = setup.config.training
+    state = new_state(setup.model, training)
     metrics = Metrics(out / METRICS)
     if resume:
-        _go_on(material, state, out)
+        _go_on(setup, state, out)
         metrics.cut_after(state.progress.step)
     else:
         _save(state, out)  # from here on, a run without a state is one that lost it
-    total = loop.total_steps(material.train, training)
+    total = loop.total_steps(setup.train, training)
     line = ProgressLine(training, total, quiet=not progress)
-    for text in opening(material, state, facts):
+    for text in banner(setup, state, facts):
         line.say(text)
-    guess = estimate(state, material.train, training, total) if progress else None
+    guess = estimate(state, setup.train, training, total) if progress else None
     if guess is not None:
         line.say(guess.text(training.minutes))
-    look = development_look(material)
-    interrupted = _follow(material, state, metrics, line, look, out)
+    look = make_validate(setup)
+    interrupted = _follow(setup, state, metrics, line, look, out)
     choice = choose(state, training, look)
-    result = _result(material, state, choice, out, interrupted)
-    _finish(material, state, choice, out, {**facts, "status": result.status, "results": _results(result)})
+    result = _result(setup, state, choice, out, interrupted)
+    _finish(setup, state, choice, out, {**facts, "status": result.status, "results": _results(result)})
     for text in result.summary():
         line.say(text)
     return result
 
 
-def _open(config: Settings, out: Path) -> tuple[Material, dict[str, Any]]:
+def _open(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     """A new run, all of it but the training written into `out`."""
     if is_run(out):
         raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
     threads = prepare(config.training.threads)
-    material = begin(config)
-    corpus = material.corpus
+    setup = new_setup(config)
+    corpus = setup.corpus
     facts = {
-        "task": material.task,
+        "task": setup.task,
         "status": "training",
         "corpus": corpus.name,
         "pairs": {split: len(examples) for split, examples in corpus.splits().items()},
-        "skipped": material.skipped,
+        "skipped": setup.skipped,
         "notes": list(corpus.notes),
-        "source_size": material.source.size,
-        "target_size": material.target.size,
-        "shared": material.source is material.target,
-        "parameters": material.parameters,
+        "source_size": setup.source.size,
+        "target_size": setup.target.size,
+        "shared": setup.source is setup.target,
+        "parameters": setup.parameters,
         "threads": threads,
         "torch": torch.__version__,
         "fingerprint": fingerprint(corpus),
     }
-    lexicon = material.lexicon()
-    start_run(out, material.config, material.source, material.target, specimens(material, out), facts, lexicon)
-    return material, facts
+    lexicon = setup.lexicon()
+    start_run(out, setup.config, setup.source, setup.target, held_out_pairs(setup, out), facts, lexicon)
+    return setup, facts
 
 
-def _reopen(config: Settings, out: Path) -> tuple[Material, dict[str, Any]]:
+def _reopen(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
     facts = read_facts(out, needed=("task", "fingerprint", "threads", "torch", "shared"))
@@ -177,24 +177,24 @@ def _reopen(config: Settings, out: Path) -> tuple[Material, dict[str, Any]]:
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
     tokenizers = read_tokenizers(out, config, corpus.images)
-    return gather(config, corpus, tokenizers, begun=(out / STATE).is_file()), facts
+    return assemble_setup(config, corpus, tokenizers, resumed=(out / STATE).is_file()), facts
 
 
-def _go_on(material: Material, state: State, out: Path) -> None:
+def _go_on(setup: Setup, state: State, out: Path) -> None:
     """Put the state back, and only when the run can go on from it, write the settings that changed."""
     if (out / STATE).is_file():
         restore(state, *read_tensors(out / STATE), where=str(out / STATE))
     else:  # it ended before it began
         _save(state, out)
     progress, stored = state.progress, read_config(out)
-    reached = {"steps": progress.step, "epochs": _passes(material, state), "minutes": progress.seconds / 60}
+    reached = {"steps": progress.step, "epochs": _passes(setup, state), "minutes": progress.seconds / 60}
     for key, there in reached.items():
-        new, old = (getattr(config.training, key) for config in (material.config, stored))
+        new, old = (getattr(config.training, key) for config in (setup.config, stored))
         if new is not None and new != old and new < there:
             where = f"training.{key} = {new}, but the run has reached {there:.10g} already"
             raise UserError(f"{where}; give more, or resume without it")
-    if material.config != stored:
-        write_config(out, material.config)
+    if setup.config != stored:
+        write_config(out, setup.config)
 
 
 def fingerprint(corpus: Corpus) -> str:
@@ -207,12 +207,12 @@ def fingerprint(corpus: Corpus) -> str:
     return digest.hexdigest()
 
 
-def _follow(material: Material, state: State, metrics: Metrics, line: ProgressLine, look: loop.Look, out: Path) -> bool:
+def _follow(setup: Setup, state: State, metrics: Metrics, line: ProgressLine, look: loop.Look, out: Path) -> bool:
     """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
     saved = time.monotonic()
-    training = material.config.training
-    with line, Interrupt() as interrupt, others(state.model, material.train, training) or nullcontext() as crew:
-        for report in loop.train(state, material.train, training, look, crew):
+    training = setup.config.training
+    with line, Interrupt() as interrupt, others(state.model, setup.train, training) or nullcontext() as crew:
+        for report in loop.train(state, setup.train, training, look, crew):
             metrics.add(report)
             line.show(report)
             if report.dev is not None or interrupt.asked or time.monotonic() - saved > SAVE_SECONDS:
@@ -230,45 +230,45 @@ def _save(state: State, out: Path) -> None:
     write_tensors(out / STATE, state.tensors(), asdict(state.progress))
 
 
-def _finish(material: Material, state: State, choice: Choice, out: Path, facts: dict[str, Any]) -> None:
+def _finish(setup: Setup, state: State, choice: Choice, out: Path, facts: dict[str, Any]) -> None:
     """Write what a run is when training has ended, or was stopped."""
     write_tensors(out / MODEL, choice.weights)
     write_tensors(out / "last.safetensors", weights_of(state.model))
     if state.best is not None and state.recent:
         write_tensors(out / "best.safetensors", state.best)
-    name = material.config.model.preset or f"{material.config.model.encoder} to {material.config.model.decoder}"
-    title = f"{name} on {material.corpus.name}, {material.parameters:,} parameters, {clock(state.progress.seconds)}"
-    curve = curve_svg(read_metrics(out / METRICS), material.config.training.metric or "loss", title)
+    name = setup.config.model.preset or f"{setup.config.model.encoder} to {setup.config.model.decoder}"
+    title = f"{name} on {setup.corpus.name}, {setup.parameters:,} parameters, {clock(state.progress.seconds)}"
+    curve = curve_svg(read_metrics(out / METRICS), setup.config.training.metric or "loss", title)
     write_text(out / "curve.svg", curve)
     write_facts(out, facts)
 
 
-def _result(material: Material, state: State, choice: Choice, out: Path, interrupted: bool) -> RunResult:
+def _result(setup: Setup, state: State, choice: Choice, out: Path, interrupted: bool) -> RunResult:
     progress = state.progress
     return RunResult(
         path=out,
         status="interrupted" if interrupted else "finished",
         ended=progress.ended,
-        config=material.config,
-        task=material.task,
-        parameters=material.parameters,
+        config=setup.config,
+        task=setup.task,
+        parameters=setup.parameters,
         step=progress.step,
-        epoch=_passes(material, state),
+        epoch=_passes(setup, state),
         seconds=progress.seconds,
         best=progress.best,
         best_step=progress.best_step,
         model=choice.kind,
         dev=choice.dev,
-        chosen=choice.text(material.config.training.metric or "loss"),
-        skipped=material.skipped,
-        guessing=math.log(material.target.size),
+        chosen=choice.text(setup.config.training.metric or "loss"),
+        skipped=setup.skipped,
+        guessing=math.log(setup.target.size),
     )
 
 
-def _passes(material: Material, state: State) -> float:
+def _passes(setup: Setup, state: State) -> float:
     """Over the training pairs, with the fraction of this one."""
     progress = state.progress
-    return progress.epoch + progress.index / len(part_plan(material.train, material.config.training, progress.epoch))
+    return progress.epoch + progress.index / len(part_plan(setup.train, setup.config.training, progress.epoch))
 
 
 def _results(result: RunResult) -> dict[str, Any]:

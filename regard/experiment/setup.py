@@ -18,7 +18,7 @@ from regard.data.lexicon import Lexicon, learn_lexicon
 from regard.data.tokenizer import Labels, Tokenizer
 from regard.errors import UserError
 from regard.experiment.defaults import complete
-from regard.experiment.init_from import follow, lend
+from regard.experiment.init_from import copy_weights, inherit_settings
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 
@@ -26,7 +26,7 @@ LARGE = 1000  # entries of a vocabulary, from which on a short list of them pays
 
 
 @dataclass(frozen=True)
-class Material:
+class Setup:
     """All that a run needs before its first step."""
 
     config: Settings
@@ -38,7 +38,7 @@ class Material:
     train: Pairs
     dev: Pairs
     skipped: dict[str, int]  # why, and how many
-    lent: int = 0  # parameters that it begins with
+    copied: int = 0  # parameters that are another run's
 
     @property
     def parameters(self) -> int:
@@ -57,26 +57,26 @@ class Material:
         return learn_lexicon(source, target, self.source.size, self.target.size)
 
 
-def begin(config: Settings) -> Material:
-    """A new run's: open settings are chosen, tokenizers trained, the weights fresh; or the latter two another run's.
-    Nothing is written."""
+def new_setup(config: Settings) -> Setup:
+    """A new run's: open settings are chosen, tokenizers trained, weights drawn; or tokenizers and weights are those of
+    `training.init_from`. No file is written."""
     corpus = load_corpus(config.data)
-    config = complete(follow(config), corpus)
+    config = complete(inherit_settings(config), corpus)
     check(config)
     _check_fit(config, corpus)
-    earlier = config.training.begin
+    earlier = config.training.init_from
     if earlier is not None:
-        return gather(config, corpus, read_tokenizers(Path(earlier), config, corpus.images))
-    return gather(config, corpus, _train_tokenizers(config, corpus))
+        return assemble_setup(config, corpus, read_tokenizers(Path(earlier), config, corpus.images))
+    return assemble_setup(config, corpus, _train_tokenizers(config, corpus))
 
 
-def gather(
+def assemble_setup(
     config: Settings,
     corpus: Corpus,
     tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels],
-    begun: bool = False,
-) -> Material:
-    """The same from complete settings and trained tokenizers. `begun`: other weights will take the place of these."""
+    resumed: bool = False,
+) -> Setup:
+    """The same from complete settings and trained tokenizers. `resumed`: the saved weights will replace these."""
     source, target = tokenizers
     model = build_model(config.model, source.size, target.size, source is target, config.training.seed)
     skipped = Counter(one.why for one in corpus.skipped)
@@ -97,10 +97,10 @@ def gather(
             f"training.processes = {config.training.processes}, but there are {len(train)} training pairs; "
             "set as many or fewer"
         )
-    material = Material(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
-    if config.training.begin is not None and not begun:
-        return replace(material, lent=lend(Path(config.training.begin), model))
-    return material
+    setup = Setup(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
+    if config.training.init_from is not None and not resumed:
+        return replace(setup, copied=copy_weights(Path(config.training.init_from), model))
+    return setup
 
 
 def task_of(config: Settings, corpus: Corpus) -> Task:

@@ -9,7 +9,7 @@ from regard.config import TrainingSettings
 from regard.training.loop import Look, standing
 from regard.training.report import dev_text
 from regard.training.state import State
-from regard.weights import Weights, copy_weights, load_weights, weights_of
+from regard.weights import Weights, clone_weights, load_weights, weights_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def choose(state: State, training: TrainingSettings, look: Look) -> Choice:
     averaged = state.averaged()
     if averaged is None or looks < 2:  # the average of one look is that look, which was judged already
         return best
-    last = copy_weights(weights_of(state.model))
+    last = clone_weights(weights_of(state.model))
     try:
         load_weights(state.model, averaged, "the average")
         average = Choice("average", averaged, look(), looks)

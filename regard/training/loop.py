@@ -18,7 +18,7 @@ from regard.training.microbatches import Others, Part, backward, part_batch, par
 from regard.training.report import Report
 from regard.training.schedule import rate
 from regard.training.state import State
-from regard.weights import copy_weights, weights_of
+from regard.weights import clone_weights, weights_of
 
 Look = Callable[[], dict[str, float]]  # a look at the development set: results by name
 
@@ -116,14 +116,14 @@ def judge(state: State, dev: dict[str, float], training: TrainingSettings) -> bo
     progress = state.progress
     metric = training.metric or "loss"
     if training.average:
-        state.recent.append(copy_weights(weights_of(state.model)))
+        state.recent.append(clone_weights(weights_of(state.model)))
     improved = progress.best is None or standing(dev, metric) > standing(progress.best, metric)
     # nothing is better than all right, so there only patience goes on, though the loss may still fall
     complete = metric in ("exact", "accuracy") and progress.best is not None and progress.best[metric] >= 100
     progress.stale = 0 if improved and not complete else progress.stale + 1
     if improved:
         progress.best, progress.best_step = dev, progress.step
-        state.best = copy_weights(weights_of(state.model))
+        state.best = clone_weights(weights_of(state.model))
     return improved
 
 

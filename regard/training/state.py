@@ -12,7 +12,7 @@ from regard.config import TrainingSettings
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 from regard.training.optimizer import Optimizer
-from regard.weights import Weights, copy_weights, load_weights, weights_of
+from regard.weights import Weights, clone_weights, load_weights, weights_of
 
 KINDS = ("adam/", "muon/")  # of moments
 
@@ -78,7 +78,7 @@ def restore(state: State, tensors: Weights, numbers: dict[str, Any], where: str)
         state.optimizer.restore({key: tensor for key, tensor in tensors.items() if key.startswith(KINDS)})
     except (TypeError, KeyError):  # a KeyError: moments of another optimizer
         raise UserError(f"{where}: the training state is damaged; train again into another directory") from None
-    state.best = copy_weights(groups["best"]) if "best" in groups else None
+    state.best = clone_weights(groups["best"]) if "best" in groups else None
     state.recent.clear()
     for i in range(sum(group.startswith("recent/") for group in groups)):
-        state.recent.append(copy_weights(groups[f"recent/{i}"]))
+        state.recent.append(clone_weights(groups[f"recent/{i}"]))

@@ -60,7 +60,7 @@ def test_every_field_of_a_preset_can_be_set(preset: str, key: str) -> None:
             continue
         taken += 1
         assert after.model_dump() == {**before.model_dump(), key: value}
-    unasked = key == "query" and not before.attentive
+    unasked = key == "query" and not before.has_recurrent_attention
     assert taken or unasked or key in ("encoder", "position_combine") or (key, preset) in ONLY
 
 

@@ -19,7 +19,7 @@ from regard.config import PRESETS
 from regard.data.splits import AT_MOST, SHARE
 from regard.experiment.defaults import MOST_PIECES, SIZES
 from regard.experiment.resume import EXTENDABLE
-from regard.experiment.step_time import ENOUGH_PASSES, MOST_SECONDS, USUAL_SECONDS
+from regard.experiment.step_time import ENOUGH_EPOCHS, MOST_SECONDS, USUAL_SECONDS
 
 UPDATE = "run `python tests/docs/docs_pages.py`"
 
@@ -59,10 +59,10 @@ def test_every_preset_has_its_formula() -> None:
 def test_numbers_in_prose_are_those_of_the_code() -> None:
     page = text_of("docs/your-own-pairs.md")
     assert f"{SHARE:.0%} of the pairs, at most {AT_MOST:,}," in page
-    passes = {8: "eight"}[ENOUGH_PASSES]
-    assert f"{USUAL_SECONDS // 60} minutes on two cores, or {passes} passes where these take longer" in page
+    epochs = {8: "eight"}[ENOUGH_EPOCHS]
+    assert f"{USUAL_SECONDS // 60} minutes on two cores, or {epochs} epochs where these take longer" in page
     assert f"up to {MOST_SECONDS // 60} minutes" in page and f"else into {MOST_SECONDS // 60}" in page
-    assert f"{passes} passes by such a model are guessed to fit" in page
+    assert f"{epochs} epochs by such a model are guessed to fit" in page
     sizes = [f"{pieces:,} below {characters:,}" for characters, pieces in SIZES]
     sizes[0] += " characters on the longer side"
     assert f"{', '.join(sizes)}, then {MOST_PIECES:,};" in page

@@ -116,7 +116,7 @@ def test_what_cannot_begin_is_told_before_the_teacher_translates(
         "--out",
         str(tmp_path / "student"),
     ]
-    assert main([*words, "--training.begin", str(teacher), "--tokenizer.kind", "bpe"]) == 2
+    assert main([*words, "--training.init_from", str(teacher), "--tokenizer.kind", "bpe"]) == 2
     assert capsys.readouterr().err.startswith("regard: tokenizer.kind = 'bpe', but")
     assert not (tmp_path / "student-taught").exists()
 
@@ -136,7 +136,7 @@ def test_several_teach_as_an_ensemble(teacher: Path, tmp_path: Path) -> None:
         assert main(["train", *FLAGS, "--model.preset", "transformer", *SMALL, *given, "--out", str(out)]) == 0
         taught.append((tmp_path / f"{out.name}-taught" / "train.jsonl").read_text(encoding="utf-8"))
         alike = teachers == [tmp_path / "second"]  # one teacher, of the student's kind and width
-        assert load(out, threads=1).run.config.training.begin == (str(teachers[0]) if alike else None)
+        assert load(out, threads=1).run.config.training.init_from == (str(teachers[0]) if alike else None)
     data = DataSettings(**{key: value for key, value in DATA.items() if key != "test_examples"})
     distil(load(teacher, ensemble=runs[1:]), data, tmp_path / "expected")
     assert taught[2] == (tmp_path / "expected" / "train.jsonl").read_text(encoding="utf-8")

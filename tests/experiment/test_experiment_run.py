@@ -21,8 +21,8 @@ from regard.data.batches import encode_pairs, make_batch
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
 from regard.experiment import RunResult, complete, run_experiment
-from regard.experiment.setup import Material
-from regard.experiment.validation import development_look
+from regard.experiment.setup import Setup
+from regard.experiment.validation import make_validate
 from regard.training.loop import Look
 from regard.training.report import ProgressLine, Report, read_metrics
 from regard.weights import read_tensors
@@ -127,10 +127,10 @@ def test_the_result_reported_is_that_of_the_saved_model(
 ) -> None:
     """The fourth look is at the average; it is made to win or to lose."""
     looks: list[dict[str, float]] = []
-    real = development_look
+    real = make_validate
 
-    def counted(material: Material) -> Look:
-        look = real(material)
+    def counted(setup: Setup) -> Look:
+        look = real(setup)
 
         def changed() -> dict[str, float]:
             results = look()
@@ -141,7 +141,7 @@ def test_the_result_reported_is_that_of_the_saved_model(
 
         return changed
 
-    monkeypatch.setattr("regard.experiment.run.development_look", counted)
+    monkeypatch.setattr("regard.experiment.run.make_validate", counted)
     result = go(tmp_path / "run")
     assert len(looks) == 4 and result.best in looks[:3]
     assert result.model == ("average" if better else "best")

@@ -7,7 +7,7 @@ from test_experiment_defaults import chosen, corpus, own
 
 from regard.config import ModelSettings, TrainingSettings
 from regard.data.corpus import Example
-from regard.experiment.step_time import Pace, Reading, step_seconds
+from regard.experiment.step_time import StepTime, Workload, step_seconds
 
 MUCH = corpus(100_000, 5)
 
@@ -26,7 +26,7 @@ MUCH = corpus(100_000, 5)
 def test_a_run_takes_longer_where_there_is_more_to_read_but_not_beyond_its_bound(
     batches: float, step: float, steps: int
 ) -> None:
-    assert Pace(step, batches).steps() == steps
+    assert StepTime(step, batches).steps() == steps
 
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive", "convolution"])
@@ -83,12 +83,12 @@ def test_a_recurrent_model_is_wide_sooner() -> None:
     assert widths == [128, 256]
 
 
-def test_enough_is_eight_passes_within_the_minutes() -> None:
-    model, reading = (
+def test_enough_is_eight_epochs_within_the_minutes() -> None:
+    model, workload = (
         ModelSettings(encoder="transformer", decoder="transformer", width=256),
-        Reading(20, 2048, 1000, 8000),
+        Workload(20, 2048, 1000, 8000),
     )
-    minutes = 8 * 1000 * step_seconds(model, reading) / 60
+    minutes = 8 * 1000 * step_seconds(model, workload) / 60
     for given, enough in ((1.01 * minutes, True), (0.99 * minutes, False)):
         training = TrainingSettings(minutes=given)
-        assert Pace.of(model, reading, training).is_enough(training) is enough
+        assert StepTime.of(model, workload, training).is_enough(training) is enough

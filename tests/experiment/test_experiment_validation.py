@@ -12,11 +12,11 @@ import pytest
 
 from regard.config import SearchSettings, settle
 from regard.experiment import validation as look
-from regard.experiment.setup import Material, begin
+from regard.experiment.setup import Setup, new_setup
 from regard.inference import decode
 
 
-def material(folder: Path, dev: list[tuple[str, str]], metric: str = "exact", **changes: Any) -> Material:
+def setup(folder: Path, dev: list[tuple[str, str]], metric: str = "exact", **changes: Any) -> Setup:
     train = "".join(f"{i}{i}\t{i}\n" for i in range(60))
     (folder / "train.tsv").write_text(train)
     (folder / "dev.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in dev))
@@ -24,7 +24,7 @@ def material(folder: Path, dev: list[tuple[str, str]], metric: str = "exact", **
     model = {"preset": "lstm-dot", "width": 8}
     training = {"steps": 2, "metric": metric, "threads": 1}
     tokenizer = {"kind": "character"}
-    return begin(settle({"data": data | changes, "model": model, "training": training, "tokenizer": tokenizer}))
+    return new_setup(settle({"data": data | changes, "model": model, "training": training, "tokenizer": tokenizer}))
 
 
 def test_only_encoded_pairs_are_decoded_and_a_long_one_does_not_set_the_limit(
@@ -32,7 +32,7 @@ def test_only_encoded_pairs_are_decoded_and_a_long_one_does_not_set_the_limit(
 ) -> None:
     usual = [(f"{i}{i}", f"{i}") for i in range(100, 130)]
     dev = [("1" * 5000, "1"), usual[0], ("1", "2" * 5000), *usual[1:], ("12", "3" * 190)]
-    made = material(tmp_path, dev)
+    made = setup(tmp_path, dev)
     kept = [usual[0], *usual[1:], ("12", "3" * 190)]
     calls: list[tuple[list[str], SearchSettings]] = []
 
@@ -46,7 +46,7 @@ def test_only_encoded_pairs_are_decoded_and_a_long_one_does_not_set_the_limit(
     monkeypatch.setattr(
         look.metrics, "exact_match", lambda texts, known: references.append(known) or exact(texts, known)
     )
-    look.development_look(made)()
+    look.make_validate(made)()
     ((sources, search),) = calls
     assert sources == [source for source, _ in kept]
     assert references == [[target for _, target in kept]]
@@ -59,12 +59,12 @@ def test_sentences_are_judged_by_more_examples(
 ) -> None:
     assert look.DECODED["bleu"] == look.DECODED["chrf"] > look.DECODED["exact"]
     monkeypatch.setattr(look, "DECODED", {"exact": 2, "bleu": 3, "chrf": 3})
-    made = material(tmp_path, [(f"{i}{i}", f"{i}") for i in range(100, 130)], metric)
+    made = setup(tmp_path, [(f"{i}{i}", f"{i}") for i in range(100, 130)], metric)
     counts: list[int] = []
     monkeypatch.setattr(
         look, "decode", lambda model, sources, config: counts.append(len(sources)) or decode(model, sources, config)
     )
-    assert metric in look.development_look(made)()
+    assert metric in look.make_validate(made)()
     assert counts == [expected]
 
 
@@ -83,9 +83,9 @@ def test_a_language_model_gives_a_text_without_source_all_its_positions(tmp_path
         data = {key: str(file) for key in ("pairs", "dev_pairs", "test_pairs")}
         model = {"preset": "transformer-language", "width": 8, "heads": 2, "depth": 1, "positions": "learned"}
         tree = {"data": data, "model": model | {"max_positions": 32}, "tokenizer": {"kind": "character"}}
-        made = begin(settle(tree))
+        made = new_setup(settle(tree))
         assert made.model.max_total == 32
-        look.development_look(made)()  # the longest fit
+        look.make_validate(made)()  # the longest fit
         return int(made.train.target_lengths.max()) - 1  # without EOS
 
     assert longest("") == 30

@@ -10,7 +10,7 @@ from training_material import PAIRS, fresh
 
 from regard.config import TrainingSettings
 from regard.training.estimate import Estimate, estimate
-from regard.weights import copy_weights, weights_of
+from regard.weights import clone_weights, weights_of
 
 TRAINING = TrainingSettings(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
 
@@ -21,7 +21,7 @@ def test_nothing_is_left_behind(preset: str, optimizer: Literal["adam", "muon"])
     training = TRAINING.model_copy(update={"optimizer": optimizer})
     state = fresh(training, preset)
     model = state.model
-    before = copy_weights(weights_of(model))
+    before = clone_weights(weights_of(model))
     found = estimate(state, PAIRS, training, 1000)
     assert found is not None and found.steps == 1000 and found.step_seconds > 0
     more = estimate(state, PAIRS, training.model_copy(update={"average": 9}), 1000)

@@ -20,7 +20,7 @@ from regard.training.loop import judge, total_steps, train
 from regard.training.microbatches import part_plan
 from regard.training.report import Report
 from regard.training.state import State, restore
-from regard.weights import copy_weights, read_tensors, weights_of, write_tensors
+from regard.weights import clone_weights, read_tensors, weights_of, write_tensors
 
 
 def settings(**changes: Any) -> TrainingSettings:
@@ -145,7 +145,7 @@ def test_patience_counts_looks_without_progress_and_keeps_the_best() -> None:
     losses = iter([3.0, 2.0, 2.5, 1.0, 1.0, 1.5, 1.2, 0.1])
     weights = {}
     for report in train(state, PAIRS, training, lambda: {"loss": next(losses)}):
-        weights[report.step] = copy_weights(weights_of(state.model))
+        weights[report.step] = clone_weights(weights_of(state.model))
     assert state.progress.ended == "training.patience"
     assert (state.progress.step, state.progress.best_step) == (14, 8)
     assert state.progress.best == {"loss": 1.0} and state.best is not None
@@ -167,7 +167,7 @@ def test_the_average_is_the_model_only_where_it_was_measured_to_be_better(measur
     averaged, seen = state.averaged(), []
 
     def look() -> dict[str, float]:
-        seen.append(copy_weights(weights_of(state.model)))
+        seen.append(clone_weights(weights_of(state.model)))
         return {"loss": measured}
 
     choice = choose(state, training, look)
@@ -215,7 +215,7 @@ def test_the_gradient_is_clipped() -> None:
 def test_a_loss_that_is_no_number_is_an_error_before_it_harms() -> None:
     training = settings()
     state = fresh(training)
-    before = copy_weights(weights_of(state.model))
+    before = clone_weights(weights_of(state.model))
     parameter = next(state.model.parameters())
     parameter.register_hook(lambda gradient: gradient * torch.nan)
     with pytest.raises(UserError, match=r"training.rate = 0.003: the gradient of step 1 is nan"):

@@ -43,7 +43,7 @@ def why_not(config: ModelSettings, model: Model) -> str | None:
         import ctranslate2  # noqa: F401
     except ImportError:
         return "ctranslate2 is not installed: pip install 'regard[fast]'"
-    if not (isinstance(model, Seq2Seq) and config.transforms):
+    if not (isinstance(model, Seq2Seq) and config.is_transformer):
         return "only a Transformer with encoder and decoder runs on ctranslate2; take --engine torch"
     for key, allowed in WANTED.items():
         value = getattr(config, key)
