@@ -161,7 +161,7 @@ def _training(
     step_time = StepTime.of(model, workload, given)
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
-        steps = step_time.secondss()
+        steps = step_time.steps()
     planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
