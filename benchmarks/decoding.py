@@ -197,7 +197,7 @@ def _by_hand(model: Translator, precision: str, alike: bool = False) -> Translat
         translator = ctranslate2.Translator(str(built), "cpu", inter_threads=2, intra_threads=1)
 
     def translate(texts: list[str], beams: int) -> object:
-        sources = [[*map(str, ids), str(EOS)] for ids in model.source_tokenizer.encode_batch(texts)]
+        sources = [[*map(str, ids), str(EOS)] for ids in model.source_codec.encode_batch(texts)]
         found = translator.translate_batch(
             sources,
             max_batch_size=1024,
@@ -206,7 +206,7 @@ def _by_hand(model: Translator, precision: str, alike: bool = False) -> Translat
             patience=PATIENCE if alike and beams > 1 else 1.0,
             return_scores=alike,
         )
-        return [model.target_tokenizer.decode([int(token) for token in one.hypotheses[0]]) for one in found]
+        return [model.target_codec.decode([int(token) for token in one.hypotheses[0]]) for one in found]
 
     return translate
 
@@ -216,7 +216,7 @@ def _fields(model: Translator) -> dict[str, Any]:
     config = model.run.config.model
     fields = {"width": config.width, "depth": config.depth, "heads": config.heads, "dropout": 0.0}
     fields |= {"ffn_width": config.ffn_width or 4 * config.width, "longest": LONGEST}
-    return {**fields, "preset": _preset(config), "size": model.target_tokenizer.size}
+    return {**fields, "preset": _preset(config), "size": model.target_codec.size}
 
 
 def _preset(config: ModelSettings) -> str:
@@ -232,7 +232,7 @@ def _preset(config: ModelSettings) -> str:
 def _asked(peer: Conversation, model: Translator, lengths: dict[str, int]) -> Ask:
     def ask(texts: list[str], beams: int, size: int) -> None:
         wanted = [lengths[text] for text in texts]
-        answer = peer.ask(json.dumps([model.source_tokenizer.encode_batch(texts), wanted, beams, size]))
+        answer = peer.ask(json.dumps([model.source_codec.encode_batch(texts), wanted, beams, size]))
         if answer != str(sum(wanted)):
             raise LeftOutError(f"it answered {answer!r}, not {sum(wanted)} tokens for {len(texts)} sentences")
 

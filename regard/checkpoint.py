@@ -30,9 +30,9 @@ from regard.config import Settings, read_recipe, recipe_text, settle
 from regard.config.settings import PICTURE_ENCODERS
 from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
-from regard.data.image_store import Pictures
+from regard.data.image_store import ImageCodec
 from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import Labels, Tokenizer
+from regard.data.tokenizer import ClassLabels, Tokenizer
 from regard.errors import UserError
 from regard.files import cannot_write, discard, part_of, write_bytes, write_text
 from regard.models.build import build_model
@@ -52,15 +52,15 @@ class Run:
     path: Path
     config: Settings
     task: Task
-    source_tokenizer: Tokenizer | Pictures
-    target_tokenizer: Tokenizer | Labels
+    source_codec: Tokenizer | ImageCodec
+    target_codec: Tokenizer | ClassLabels
     model: Model  # in evaluation mode
     facts: dict[str, Any]  # run.json
 
     def examples(self, split: Literal["dev", "test"]) -> list[Example]:
         """The development or test examples that were stored with the run; names of pictures lead into it."""
         found = read_examples(self.path, split)
-        if not isinstance(self.source_tokenizer, Pictures):
+        if not isinstance(self.source_codec, ImageCodec):
             return found
         return [
             one if is_scene(one.source) else Example(f"{self.path / 'data' / one.source}", one.target) for one in found
@@ -96,8 +96,8 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
 def start_run(
     path: Path,
     config: Settings,
-    source: Tokenizer | Pictures,
-    target: Tokenizer | Labels,
+    source: Tokenizer | ImageCodec,
+    target: Tokenizer | ClassLabels,
     examples: dict[str, list[Example]],
     facts: dict[str, Any],
     lexicon: Lexicon | None = None,
@@ -175,14 +175,16 @@ def write_config(path: Path, config: Settings) -> None:
 
 def read_tokenizers(
     path: Path, config: Settings, images: Path | None = None
-) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
+) -> tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels]:
     """Source and target; one and the same object where they share a vocabulary. Pictures are looked for in `images`."""
     if config.model.encoder in PICTURE_ENCODERS:
-        source = Pictures.load(path / SOURCE, config.model.image_size, images or Path())
-        return source, Labels.load(path / TARGET) if config.model.decoder == "none" else Tokenizer.load(path / TARGET)
+        source = ImageCodec.load(path / SOURCE, config.model.image_size, images or Path())
+        return source, ClassLabels.load(path / TARGET) if config.model.decoder == "none" else Tokenizer.load(
+            path / TARGET
+        )
     source = Tokenizer.load(path / SOURCE)
     if config.model.decoder == "none":
-        return source, Labels.load(path / TARGET)
+        return source, ClassLabels.load(path / TARGET)
     return source, source if config.tokenizer.shared else Tokenizer.load(path / TARGET)
 
 

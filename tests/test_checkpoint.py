@@ -15,7 +15,7 @@ import torch
 from regard.checkpoint import load_run, start_run
 from regard.config import Settings, settle
 from regard.data.corpus import Example
-from regard.data.tokenizer import Labels, Tokenizer
+from regard.data.tokenizer import ClassLabels, Tokenizer
 from regard.errors import UserError
 from regard.files import write_text
 from regard.models.build import build_model
@@ -30,7 +30,7 @@ def write_run(path: Path, preset: str = "transformer", shared: bool = True) -> t
     config: Settings = settle({"model": small, "tokenizer": {"kind": "character", "size": 300, "shared": shared}})
     source = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
     classes = config.model.decoder == "none"
-    separate = Labels.train("xyz") if classes else Tokenizer.train([e.target for e in EXAMPLES], "character", 300)
+    separate = ClassLabels.train("xyz") if classes else Tokenizer.train([e.target for e in EXAMPLES], "character", 300)
     target = source if shared else separate
     model = build_model(config.model, source.size, target.size, shared, seed=7)
     start_run(path, config, source, target, {"dev": EXAMPLES, "test": EXAMPLES[:1]}, {"task": "translation"})
@@ -62,7 +62,7 @@ def test_save_and_load_give_identical_outputs(tmp_path: Path, preset: str, share
     run = load_run(moved)
     assert torch.equal(outputs(run.model), outputs(model))
     assert not run.model.training
-    assert (run.source_tokenizer is run.target_tokenizer) == shared
+    assert (run.source_codec is run.target_codec) == shared
     assert run.task == "translation" and run.config.model.preset == preset
     assert run.examples("dev") == EXAMPLES and run.examples("test") == EXAMPLES[:1]
 

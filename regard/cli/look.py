@@ -151,8 +151,8 @@ def _follow(model: Pipeline, text: str, given: SearchSettings, out: Path | None)
     if out is not None and out.suffix not in (".svg", ".html"):
         raise UserError(f"{out}: a tree is saved as .svg or .html; name the file so")
     found = model.beam_tree(text, search)
-    print(tree_text(found, model.target_tokenizer.decode))
+    print(tree_text(found, model.target_codec.decode))
     if out is not None:
-        saved = save_tree(out, found, model.target_tokenizer, f"{text}, {search.beams} beams")
+        saved = save_tree(out, found, model.target_codec, f"{text}, {search.beams} beams")
         print(f"saved {saved}", file=sys.stderr)
     return 0

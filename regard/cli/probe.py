@@ -108,14 +108,14 @@ def _sweep(model: Pipeline, examples: list[Example], as_json: bool) -> str:
 def _roles(model: Pipeline, examples: list[Example], as_json: bool) -> str:
     from regard.analysis.roles import known_tokens, measure_roles, render
     from regard.data.embedded.truth import Truth, truths
-    from regard.data.image_store import Pictures
+    from regard.data.image_store import ImageCodec
 
-    if isinstance(model.run.source_tokenizer, Pictures):
+    if isinstance(model.run.source_codec, ImageCodec):
         raise UserError(
             "--roles measures looks at words, and this run reads pictures; regard evaluate measures pointing"
         )
     truth = truths(model.run.config.data)
-    source, target = model.run.source_tokenizer.offsets, model.run.target_tokenizer.offsets
+    source, target = model.run.source_codec.offsets, model.run.target_codec.offsets
     known = [known_tokens(truth.get(one, Truth()), source(one.source), target(one.target)) for one in examples]
     with progress_bar("tracing", len(examples)) as progress:
         report = measure_roles(model.trace_all(examples, progress), known)

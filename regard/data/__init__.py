@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from regard.data.corpus import Corpus, Example, Skipped, Task, load_corpus
 from regard.data.embedded import EMBEDDED, Embedded
 from regard.data.files import read_lines, read_pairs, read_parallel, write_pairs
-from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer, load_tokenizer
+from regard.data.tokenizer import BOS, EOS, PAD, ClassLabels, Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
     from regard.data.batches import Batch, Pairs, encode_pairs, make_batch, plan
@@ -18,10 +18,10 @@ __all__ = [
     "EOS",
     "PAD",
     "Batch",
+    "ClassLabels",
     "Corpus",
     "Embedded",
     "Example",
-    "Labels",
     "Pairs",
     "Skipped",
     "Task",

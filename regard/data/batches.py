@@ -12,8 +12,8 @@ from torch import Tensor
 
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.examples import Example, Skipped
-from regard.data.image_store import Gallery, Pictures, hang
-from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer
+from regard.data.image_store import ImageCodec, ImageStore, load_images
+from regard.data.tokenizer import BOS, EOS, PAD, ClassLabels, Tokenizer
 from regard.errors import UserError
 
 ENCODED_TOGETHER = 20_000
@@ -73,7 +73,7 @@ class Ragged:
 class Pairs:
     """Encoded examples. Sources end with EOS; so do targets, unless they are classes (one id each)."""
 
-    source: Ragged | Gallery
+    source: Ragged | ImageStore
     target: Ragged
     examples: np.ndarray  # (rows,) the index of each row's example in the list that was encoded
     bpe_dropout: tuple[BpeDropout, BpeDropout] | None = None  # of sources and targets, where pieces are taken apart
@@ -92,16 +92,16 @@ class Pairs:
 
 def encode_pairs(
     examples: Sequence[Example],
-    source_tokenizer: Tokenizer | Pictures,
-    target_tokenizer: Tokenizer | Labels,
+    source_codec: Tokenizer | ImageCodec,
+    target_codec: Tokenizer | ClassLabels,
     max_tokens: int | None = None,
 ) -> tuple[Pairs, list[Skipped]]:
     """All pairs with at most `max_tokens` tokens (EOS not counted) on each side, and those that were left out."""
-    gallery: Gallery | None = None
+    gallery: ImageStore | None = None
     unreadable: dict[int, str] = {}
-    if isinstance(source_tokenizer, Pictures):
-        gallery, unreadable = hang(source_tokenizer, [example.source for example in examples])
-    known = set(target_tokenizer.names) if isinstance(target_tokenizer, Labels) else None
+    if isinstance(source_codec, ImageCodec):
+        gallery, unreadable = load_images(source_codec, [example.source for example in examples])
+    known = set(target_codec.names) if isinstance(target_codec, ClassLabels) else None
     sources: list[np.ndarray] = []
     targets: list[np.ndarray] = []
     kept: list[int] = []
@@ -118,9 +118,9 @@ def encode_pairs(
                 indices.append(index)
                 some.append(example)
         source_rows: list[list[int]] = [[]] * len(some)
-        if not isinstance(source_tokenizer, Pictures):
-            source_rows = source_tokenizer.encode_batch([example.source for example in some])
-        target_rows = target_tokenizer.encode_batch([example.target for example in some])
+        if not isinstance(source_codec, ImageCodec):
+            source_rows = source_codec.encode_batch([example.source for example in some])
+        target_rows = target_codec.encode_batch([example.target for example in some])
         fitting: tuple[list[list[int]], list[list[int]]] = ([], [])
         for index, source, target in zip(indices, source_rows, target_rows, strict=True):
             if max_tokens is not None and max(len(source), len(target)) > max_tokens:

@@ -47,7 +47,7 @@ class Picture(Sequence[bytes]):
         return self.pixels[row : row + CELL, column : column + CELL].tobytes()
 
 
-class Pictures:
+class ImageCodec:
     """Reads pictures of one size, from a folder unless they are scenes; `words` are those that may go with them."""
 
     kind = "pictures"
@@ -59,7 +59,7 @@ class Pictures:
         self.size = len(self.words) + 1
 
     @classmethod
-    def train(cls, references: Sequence[str], image_size: int, folder: Path) -> Pictures:
+    def train(cls, references: Sequence[str], image_size: int, folder: Path) -> ImageCodec:
         """A reader that knows the words of these references."""
         words = {split_reference(reference)[1] for reference in references if not is_scene(reference)} - {""}
         return cls(image_size, folder, sorted(words))
@@ -99,7 +99,7 @@ class Pictures:
         write_text(path, json.dumps({"kind": self.kind, "words": self.words}, ensure_ascii=False))
 
     @classmethod
-    def load(cls, path: Path, image_size: int, folder: Path) -> Pictures:
+    def load(cls, path: Path, image_size: int, folder: Path) -> ImageCodec:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
             return cls(image_size, folder, [str(word) for word in stored["words"]])
@@ -119,7 +119,7 @@ def are_pictures(sources: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Gallery:
+class ImageStore:
     """Encoded pictures, each kept once: row i shows pixels[pictures[i]] and words[i]."""
 
     pixels: np.ndarray  # (pictures, H, W, 3) bytes
@@ -137,11 +137,11 @@ class Gallery:
         """(B, 1 + 3·H·W) bytes; the mask (B, 1) says that there is a picture in every row."""
         return picture_rows([self.source(int(row)) for row in rows])
 
-    def select(self, rows: np.ndarray) -> Gallery:
-        return Gallery(self.pixels, self.pictures[rows], self.words[rows])
+    def select(self, rows: np.ndarray) -> ImageStore:
+        return ImageStore(self.pixels, self.pictures[rows], self.words[rows])
 
 
-def hang(reader: Pictures, references: Sequence[str]) -> tuple[Gallery, dict[int, str]]:
+def load_images(reader: ImageCodec, references: Sequence[str]) -> tuple[ImageStore, dict[int, str]]:
     """All of these pictures, and why some (by their place) cannot be shown."""
     side = reader.image_size
     pixels = np.zeros((len(references), side, side, 3), np.uint8)  # memory is taken only where it is written
@@ -162,7 +162,7 @@ def hang(reader: Pictures, references: Sequence[str]) -> tuple[Gallery, dict[int
             unreadable[row] = _why(place, word)
         else:
             shown[row], words[row] = place, word
-    return Gallery(pixels[:count], shown, words), unreadable
+    return ImageStore(pixels[:count], shown, words), unreadable
 
 
 def _why(*found: object) -> str:

@@ -110,7 +110,7 @@ class Tokenizer:
         return loaded
 
 
-class Labels:
+class ClassLabels:
     """Class names ↔ ids from 0, behind the tokenizer's interface. There are no special ids."""
 
     kind = "labels"
@@ -121,7 +121,7 @@ class Labels:
         self._ids = {name: i for i, name in enumerate(self.names)}
 
     @classmethod
-    def train(cls, texts: Iterable[str]) -> Labels:
+    def train(cls, texts: Iterable[str]) -> ClassLabels:
         return cls(sorted(set(texts)))
 
     def encode(self, text: str) -> list[int]:
@@ -146,21 +146,21 @@ class Labels:
         _write(Path(path), {"format": FORMAT, "kind": "labels", "names": self.names})
 
     @classmethod
-    def load(cls, path: str | Path) -> Labels:
+    def load(cls, path: str | Path) -> ClassLabels:
         loaded = load_tokenizer(path)
-        if not isinstance(loaded, Labels):
+        if not isinstance(loaded, ClassLabels):
             raise UserError(f"{path} holds a tokenizer, not class labels")
         return loaded
 
 
-def load_tokenizer(path: str | Path) -> Tokenizer | Labels:
+def load_tokenizer(path: str | Path) -> Tokenizer | ClassLabels:
     """What `save` wrote, of whichever kind."""
     try:
         stored: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         if stored["format"] != FORMAT:
             raise UserError(f"{path}: tokenizer format {stored['format']}, but this regard reads format {FORMAT}")
         if stored["kind"] == "labels":
-            return Labels(stored["names"])
+            return ClassLabels(stored["names"])
         kind: Kind = stored["kind"]
         if kind not in SIZES:
             raise UserError(f"{path}: unknown kind of tokenizer {kind!r}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from regard.data.embedded.scene import is_scene
 from regard.data.examples import Example
-from regard.data.image_store import Pictures, split_reference
+from regard.data.image_store import ImageCodec, split_reference
 from regard.data.images import Unreadable, write_png
 from regard.experiment.setup import Setup
 from regard.files import cannot_write
@@ -18,7 +18,7 @@ def held_out_pairs(setup: Setup, out: Path) -> dict[str, list[Example]]:
     """By split. Pictures from files are put into the run in the size that the model reads, under a number."""
     given = {"dev": setup.corpus.dev, "test": setup.corpus.test}
     reader = setup.source
-    if not isinstance(reader, Pictures) or all(is_scene(one.source) for rows in given.values() for one in rows):
+    if not isinstance(reader, ImageCodec) or all(is_scene(one.source) for rows in given.values() for one in rows):
         return given
     try:
         (out / "data" / FOLDER).mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def held_out_pairs(setup: Setup, out: Path) -> dict[str, list[Example]]:
     return {split: [example for example in rows if example is not None] for split, rows in kept.items()}
 
 
-def _keep(example: Example, reader: Pictures, places: dict[str, str | None], folder: Path) -> Example | None:
+def _keep(example: Example, reader: ImageCodec, places: dict[str, str | None], folder: Path) -> Example | None:
     name, word = split_reference(example.source)
     if name not in places:
         pixels = reader.view(example.source, reader.image_size)

@@ -13,9 +13,9 @@ from regard.config.settings import PICTURE_ENCODERS
 from regard.data.batches import Pairs, Ragged, encode_pairs
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Example, Task, load_corpus
-from regard.data.image_store import Pictures
+from regard.data.image_store import ImageCodec
 from regard.data.lexicon import Lexicon, learn_lexicon
-from regard.data.tokenizer import Labels, Tokenizer
+from regard.data.tokenizer import ClassLabels, Tokenizer
 from regard.errors import UserError
 from regard.experiment.defaults import complete
 from regard.experiment.init_from import copy_weights, inherit_settings
@@ -32,8 +32,8 @@ class Setup:
     config: Settings
     corpus: Corpus
     task: Task
-    source: Tokenizer | Pictures
-    target: Tokenizer | Labels
+    source: Tokenizer | ImageCodec
+    target: Tokenizer | ClassLabels
     model: Model
     train: Pairs
     dev: Pairs
@@ -73,7 +73,7 @@ def new_setup(config: Settings) -> Setup:
 def assemble_setup(
     config: Settings,
     corpus: Corpus,
-    tokenizers: tuple[Tokenizer | Pictures, Tokenizer | Labels],
+    tokenizers: tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels],
     resumed: bool = False,
 ) -> Setup:
     """The same from complete settings and trained tokenizers. `resumed`: the saved weights will replace these."""
@@ -136,7 +136,7 @@ def _check_fit(config: Settings, corpus: Corpus) -> None:
         raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
 
 
-def _train_tokenizers(config: Settings, corpus: Corpus) -> tuple[Tokenizer | Pictures, Tokenizer | Labels]:
+def _train_tokenizers(config: Settings, corpus: Corpus) -> tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels]:
     kind, size = config.tokenizer.kind, config.tokenizer.size
     assert kind is not None, "complete the configuration first"
     sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
@@ -145,10 +145,12 @@ def _train_tokenizers(config: Settings, corpus: Corpus) -> tuple[Tokenizer | Pic
         both = Tokenizer.train([*sources, *targets], kind, size)
         return both, both
     if corpus.images is not None:
-        source = Pictures.train(sources, config.model.image_size, corpus.images)
+        source = ImageCodec.train(sources, config.model.image_size, corpus.images)
     else:
         source = Tokenizer.train(sources, kind, size)
-    return source, Labels.train(targets) if config.model.decoder == "none" else Tokenizer.train(targets, kind, size)
+    return source, ClassLabels.train(targets) if config.model.decoder == "none" else Tokenizer.train(
+        targets, kind, size
+    )
 
 
 def _longest(config: Settings, model: Model, examples: list[Example]) -> int:

@@ -6,7 +6,7 @@ from regard.analysis.overlay import Overlay, overlay
 from regard.analysis.trace import Trace
 from regard.data.corpus import Example
 from regard.data.embedded.scene import is_scene, parse
-from regard.data.image_store import Pictures
+from regard.data.image_store import ImageCodec
 from regard.data.images import Unreadable
 from regard.errors import UserError
 from regard.evaluation import Report, Score, evaluate_captions
@@ -32,8 +32,8 @@ class Captioner(SourceToText):
 
     def overlay(self, picture: str, trace: Trace, attention: str | None = None) -> Overlay:
         """The picture once for each word of a trace of it, dark where that attention (the last) had little weight."""
-        assert isinstance(self.source_tokenizer, Pictures)
-        view = self.source_tokenizer.view(picture, OVERLAY_SIDE)
+        assert isinstance(self.source_codec, ImageCodec)
+        view = self.source_codec.view(picture, OVERLAY_SIDE)
         assert not isinstance(view, Unreadable), "it was read for the trace"
         names = trace.source_attentions
         chosen = attention or default_attention(trace)
@@ -51,4 +51,4 @@ class Captioner(SourceToText):
         scenes = [parse(example.source) for example in examples]
         captions = [example.target for example in examples]
         with self._silencing():
-            return pointing(self.model, batches, scenes, captions, self.target_tokenizer)
+            return pointing(self.model, batches, scenes, captions, self.target_codec)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from regard.analysis.trace import ForcedPair
 from regard.config import SearchSettings
 from regard.data.corpus import Example
-from regard.data.tokenizer import BOS, Labels
+from regard.data.tokenizer import BOS, ClassLabels
 from regard.evaluation import Report, evaluate_classifier
 from regard.inference import TooLong, classify
 from regard.inference.batching import Source
@@ -21,7 +21,7 @@ class Classifier(Pipeline):
 
     def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        sources = self.source_tokenizer.encode_batch([texts[row] for row in rows])
+        sources = self.source_codec.encode_batch([texts[row] for row in rows])
         results = [NOTHING] * len(texts)
         classified = classify(self.model, sources, search.batch_tokens, progress)
         for row, source, probabilities in zip(rows, sources, classified, strict=True):
@@ -30,7 +30,7 @@ class Classifier(Pipeline):
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
         self._labels.encode(target)  # refuses an unknown class
-        return self._pair(self.source_tokenizer.encode(text), target)
+        return self._pair(self.source_codec.encode(text), target)
 
     def _report(
         self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
@@ -44,9 +44,9 @@ class Classifier(Pipeline):
         return evaluate_classifier(predicted, truth, names, self.teacher_forced(examples), too_long)
 
     @property
-    def _labels(self) -> Labels:
-        assert isinstance(self.run.target_tokenizer, Labels)
-        return self.run.target_tokenizer
+    def _labels(self) -> ClassLabels:
+        assert isinstance(self.run.target_codec, ClassLabels)
+        return self.run.target_codec
 
     def _result(self, source: Source, probabilities: tuple[float, ...] | TooLong) -> Result:
         if isinstance(probabilities, TooLong):

@@ -18,7 +18,7 @@ from regard.config import SearchSettings, settle
 from regard.data.batches import Batch, encode_pairs, make_batch, plan
 from regard.data.corpus import Example
 from regard.data.files import read_lines
-from regard.data.image_store import Picture, Pictures
+from regard.data.image_store import ImageCodec, Picture
 from regard.data.tokenizer import EOS
 from regard.errors import UserError
 from regard.evaluation import Report, TeacherForced, teacher_forced
@@ -39,7 +39,7 @@ class Pipeline(ABC):
     def __init__(self, run: Run, model: Model | None = None) -> None:
         self.run = run
         self.model = model or run.model
-        self.source_tokenizer = run.source_tokenizer
+        self.source_codec = run.source_codec
         self._silenced: Mapping[str, Replacement] = {}
 
     # --- translating ---------------------------------------------------------------------------------------------
@@ -113,8 +113,8 @@ class Pipeline(ABC):
     def untrained(self, seed: int = 0) -> Self:
         """The same pipeline around the same architecture with random weights: what is there without learning."""
         run = self.run
-        shared = run.source_tokenizer is run.target_tokenizer
-        sizes = run.source_tokenizer.size, run.target_tokenizer.size
+        shared = run.source_codec is run.target_codec
+        sizes = run.source_codec.size, run.target_codec.size
         return type(self)(replace(run, model=build_model(run.config.model, *sizes, shared, seed).eval()))
 
     @abstractmethod
@@ -190,14 +190,14 @@ class Pipeline(ABC):
 
     def batches(self, examples: Sequence[Example]) -> list[Batch] | None:
         """The examples as the model takes them; None where one does not fit."""
-        sources = self.run.source_tokenizer.encode_batch([example.source for example in examples])
+        sources = self.run.source_codec.encode_batch([example.source for example in examples])
         if self.run.task == "classification":
             targets: list[list[int]] = [[] for _ in examples]
         else:
-            targets = self.run.target_tokenizer.encode_batch([example.target for example in examples])
+            targets = self.run.target_codec.encode_batch([example.target for example in examples])
         if any(too_long(self.model, *ids) for ids in zip(sources, targets, strict=True)):
             return None
-        pairs, _ = encode_pairs(list(examples), self.run.source_tokenizer, self.run.target_tokenizer)
+        pairs, _ = encode_pairs(list(examples), self.run.source_codec, self.run.target_codec)
         return [make_batch(pairs, rows) for rows in plan(pairs, self.search.batch_tokens, seed=0, epoch=0)]
 
     # --- for the kinds of model ----------------------------------------------------------------------------------
@@ -205,11 +205,11 @@ class Pipeline(ABC):
     def encoder_input(self, source: Source) -> tuple[list[int] | Picture, tuple[str, ...]]:
         """All that the encoder reads, a text with its end, and a name for each of its positions."""
         if isinstance(source, Picture):
-            assert isinstance(self.source_tokenizer, Pictures)
-            return source, tuple(self.source_tokenizer.tokens(source))
-        assert not isinstance(self.source_tokenizer, Pictures)
+            assert isinstance(self.source_codec, ImageCodec)
+            return source, tuple(self.source_codec.tokens(source))
+        assert not isinstance(self.source_codec, ImageCodec)
         ids = [*source, EOS]
-        return ids, tuple(self.source_tokenizer.tokens(ids))
+        return ids, tuple(self.source_codec.tokens(ids))
 
     def check_fits(self, source: Source, target: list[int]) -> None:
         """Refuse what is longer than the model's positions."""

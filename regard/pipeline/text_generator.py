@@ -26,7 +26,7 @@ class TextGenerator(TextModel):
     def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
         search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
         rows = [row for row, text in enumerate(texts) if text]
-        prefixes = self.target_tokenizer.encode_batch([texts[row] for row in rows])
+        prefixes = self.target_codec.encode_batch([texts[row] for row in rows])
         results = [NOTHING] * len(texts)
         lexicon = self.lexicon_for(search)
         decoded = decode(self.model, [[] for _ in rows], search, prefixes, progress, lexicon)
@@ -35,12 +35,12 @@ class TextGenerator(TextModel):
         return results
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
-        return self.pair_of_ids(self.target_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+        return self.pair_of_ids(self.target_codec.encode(text), self.target_codec.encode(target), True)
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """The text and its continuation are one row of tokens, which the decoder reads after an empty source."""
         assert not isinstance(source, Picture)
-        ids, tokens = [*source, *target_ids], self.target_tokenizer.tokens
+        ids, tokens = [*source, *target_ids], self.target_codec.tokens
         target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], target_in[1:])
         return ForcedPair([EOS], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))

@@ -26,9 +26,9 @@ class TextModel(Pipeline, ABC):
     """Hypotheses of a search become results."""
 
     @property
-    def target_tokenizer(self) -> Tokenizer:
-        assert isinstance(self.run.target_tokenizer, Tokenizer)
-        return self.run.target_tokenizer
+    def target_codec(self) -> Tokenizer:
+        assert isinstance(self.run.target_codec, Tokenizer)
+        return self.run.target_codec
 
     def result(self, source: Source, hypotheses: list[Hypothesis] | TooLong) -> Result:
         """`source`: ids or a picture; of a language model, the ids of the text that it continues."""
@@ -41,9 +41,9 @@ class TextModel(Pipeline, ABC):
     def _result(self, source: Source, hypothesis: Hypothesis, alternatives: tuple[Result, ...] = ()) -> Result:
         ids = list(hypothesis.tokens)
         return Result(
-            text=self.target_tokenizer.decode(ids),
+            text=self.target_codec.decode(ids),
             score=hypothesis.score,
-            tokens=tuple(self.target_tokenizer.tokens(ids)),
+            tokens=tuple(self.target_codec.tokens(ids)),
             log_prob=hypothesis.log_prob,
             finished=hypothesis.finished,
             alternatives=alternatives,
@@ -73,7 +73,7 @@ class SourceToText(TextModel, ABC):
 
     def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        sources = self.source_tokenizer.encode_batch([texts[row] for row in rows])
+        sources = self.source_codec.encode_batch([texts[row] for row in rows])
         results = [NOTHING] * len(texts)
         for index, hypotheses in self.search_for(sources, search, progress):  # results are made while it goes on
             results[rows[index]] = self.result(sources[index], hypotheses)
@@ -100,7 +100,7 @@ class SourceToText(TextModel, ABC):
         yield from enumerate(hypotheses)
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
-        return self.pair_of_ids(self.source_tokenizer.encode(text), self.target_tokenizer.encode(target), True)
+        return self.pair_of_ids(self.source_codec.encode(text), self.target_codec.encode(target), True)
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """Row t of the cross-attention belongs to the output token t: what was attended to when it was predicted."""
@@ -108,7 +108,7 @@ class SourceToText(TextModel, ABC):
         target_in = [BOS, *target_ids] if finished else [BOS, *target_ids[:-1]]
         target_out = [*target_ids, EOS] if finished else target_ids
         source_in, source_tokens = self.encoder_input(source)
-        tokens = self.target_tokenizer.tokens
+        tokens = self.target_codec.tokens
         return ForcedPair(source_in, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def beam_tree(self, text: str, search: SearchSettings | None = None) -> BeamTree:
@@ -122,7 +122,7 @@ class SourceToText(TextModel, ABC):
             raise UserError(f"a beam tree needs two beams or more, not {search.beams}; give --beams 3 (beams=3)")
         if not text.strip():
             raise UserError("the text is empty; give a source to search for")
-        source = self.source_tokenizer.encode(text)
+        source = self.source_codec.encode(text)
         self.check_fits(source, [])
         with self._silencing():
             return beam_tree(self.model, source, search)

@@ -64,7 +64,7 @@ class Translator(SourceToText):
             [result.text for result in results],
             [example.target for example in examples],
             sources,
-            lengths=[len(ids) for ids in self.source_tokenizer.encode_batch(sources)],
+            lengths=[len(ids) for ids in self.source_codec.encode_batch(sources)],
             forced=self.teacher_forced(examples),
             unfinished=sum(not result.finished for result in results) - unread,
             too_long=unread,

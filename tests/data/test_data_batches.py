@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from regard.data.batches import Pairs, Ragged, encode_pairs, make_batch, plan
 from regard.data.examples import Example
-from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer
+from regard.data.tokenizer import BOS, EOS, PAD, ClassLabels, Tokenizer
 from regard.errors import UserError
 
 CHARACTER = Tokenizer.train(["abc"], "character")
@@ -42,7 +42,7 @@ def test_batch_by_hand() -> None:
 
 
 def test_classes_have_no_marks_and_unknown_ones_are_counted() -> None:
-    labels = Labels(["bad", "good"])
+    labels = ClassLabels(["bad", "good"])
     examples = [Example("ab", "good"), Example("a", "odd"), Example("abc", "bad")]
     pairs, skipped = encode_pairs(examples, CHARACTER, labels)
     assert [(one.where, one.why) for one in skipped] == [("pair 2", "its class is none of the model's")]

@@ -16,7 +16,7 @@ from regard.data.batches import encode_pairs, make_batch, plan
 from regard.data.embedded.scene import COLOURS, Scene, Thing, draw, parse
 from regard.data.embedded.shapes import compose, mentions
 from regard.data.examples import Example
-from regard.data.image_store import Picture, Pictures, are_pictures, hang, split_reference
+from regard.data.image_store import ImageCodec, Picture, are_pictures, load_images, split_reference
 from regard.data.images import write_png
 from regard.data.tokenizer import Tokenizer
 from regard.errors import UserError
@@ -125,14 +125,14 @@ def test_a_word_may_go_with_a_picture() -> None:
 
 def test_the_reader_gives_pixels_and_the_number_of_the_word(tmp_path: Path) -> None:
     grey(tmp_path / "a.png", 60)
-    reader = Pictures.train(["a.png#fr", "a.png#de"], 16, tmp_path)
+    reader = ImageCodec.train(["a.png#fr", "a.png#de"], 16, tmp_path)
     assert reader.words == ("de", "fr") and reader.size == 3
     picture = reader.encode("a.png#fr")
     assert picture.word == 2 and picture.pixels.shape == (16, 16, 3) and len(picture) == 4
     assert [len(cell) for cell in picture] == [8 * 8 * 3] * 4 and picture[-1] == picture[3]
     assert reader.tokens(picture) == ["0,0", "0,1", "1,0", "1,1"]
     reader.save(tmp_path / "source.json")
-    again = Pictures.load(tmp_path / "source.json", 16, tmp_path)
+    again = ImageCodec.load(tmp_path / "source.json", 16, tmp_path)
     assert again.words == reader.words and np.array_equal(again.encode("a.png#fr").pixels, picture.pixels)
 
 
@@ -148,15 +148,15 @@ def test_the_reader_gives_pixels_and_the_number_of_the_word(tmp_path: Path) -> N
 def test_what_the_reader_refuses(tmp_path: Path, known: tuple[str, ...], reference: str, message: str) -> None:
     grey(tmp_path / "a.png", 60)
     with pytest.raises(UserError, match=message):
-        Pictures.train(known, 16, tmp_path).encode(reference)
+        ImageCodec.train(known, 16, tmp_path).encode(reference)
 
 
 def test_the_gallery_keeps_a_picture_once_and_tells_what_is_missing(tmp_path: Path) -> None:
     for number in range(3):
         grey(tmp_path / f"{number}.png", 50 * number)
     (tmp_path / "bad.png").write_bytes(b"nothing")
-    reader = Pictures(16, tmp_path)
-    found, missing = hang(reader, ["2.png", "bad.png", "0.png", "2.png"])
+    reader = ImageCodec(16, tmp_path)
+    found, missing = load_images(reader, ["2.png", "bad.png", "0.png", "2.png"])
     assert found.pixels.shape == (2, 16, 16, 3) and list(missing) == [1]
     rows, mask = found.padded(np.array([2, 0]))
     assert rows.shape == (2, 1 + 3 * 16 * 16) and mask.shape == (2, 1) and mask.all()
@@ -169,7 +169,7 @@ def test_pairs_of_pictures_leave_out_and_report_what_cannot_be_read(tmp_path: Pa
     (tmp_path / "bad.png").write_bytes(b"nothing")
     examples = [Example("a.png", "one"), Example("bad.png", "two"), Example("a.png", "one two three four five")]
     tokenizer = Tokenizer.train(["one two three"], "word")
-    pairs, skipped = encode_pairs(examples, Pictures(16, tmp_path), tokenizer, 12)
+    pairs, skipped = encode_pairs(examples, ImageCodec(16, tmp_path), tokenizer, 12)
     assert pairs.examples.tolist() == [0]
     assert "bad.png" in skipped[0].where and "not an image" in skipped[0].why and "12 tokens" in skipped[1].why
     batch = make_batch(pairs, [0])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from regard.data.tokenizer import BOS, EOS, PAD, Labels, Tokenizer, load_tokenizer
+from regard.data.tokenizer import BOS, EOS, PAD, ClassLabels, Tokenizer, load_tokenizer
 from regard.errors import UserError
 
 KINDS = ("character", "word", "bpe", "unigram")
@@ -110,13 +110,13 @@ def test_no_text_at_all(kind: str) -> None:
 
 
 def test_labels(tmp_path: Path) -> None:
-    labels = Labels.train(["positive", "negative", "positive"])
+    labels = ClassLabels.train(["positive", "negative", "positive"])
     assert labels.names == ["negative", "positive"]
     assert labels.encode("negative") == [0]
     assert labels.decode([1]) == "positive"
     labels.save(tmp_path / "labels.json")
     loaded = load_tokenizer(tmp_path / "labels.json")
-    assert isinstance(loaded, Labels)
+    assert isinstance(loaded, ClassLabels)
     assert loaded.names == labels.names
     with pytest.raises(UserError, match="'neutral' does not occur in the training data"):
         labels.encode("neutral")

@@ -40,7 +40,7 @@ def later(earlier: Path, **sections: dict[str, Any]) -> Settings:
 def test_with_other_pairs_alone_all_of_it_is_taken(earlier: Path) -> None:
     found, theirs = new_setup(later(earlier)), load_run(earlier)
     assert found.config.model == theirs.config.model and found.config.tokenizer == theirs.config.tokenizer
-    assert found.source.tokens([4, 5, 6]) == theirs.source_tokenizer.tokens([4, 5, 6])
+    assert found.source.tokens([4, 5, 6]) == theirs.source_codec.tokens([4, 5, 6])
     assert found.copied == found.parameters
     for name, weight in weights_of(theirs.model).items():
         assert torch.equal(weights_of(found.model)[name], weight), name

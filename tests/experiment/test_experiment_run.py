@@ -118,7 +118,7 @@ def test_every_task(tmp_path: Path, corpus: str, preset: str, task: str) -> None
     assert result.best is not None and result.config.training.metric in result.best
     run = load_run(tmp_path / "run")
     assert run.task == task
-    assert (run.source_tokenizer is run.target_tokenizer) == (preset.endswith("-language") or task == "translation")
+    assert (run.source_codec is run.target_codec) == (preset.endswith("-language") or task == "translation")
 
 
 @pytest.mark.parametrize("better", [True, False])
@@ -158,7 +158,7 @@ def test_the_result_reported_is_that_of_the_saved_model(
 
 def test_the_saved_model_has_the_loss_that_is_reported(whole: Path) -> None:
     run = load_run(whole)
-    pairs, _ = encode_pairs(run.examples("dev"), run.source_tokenizer, run.target_tokenizer)
+    pairs, _ = encode_pairs(run.examples("dev"), run.source_codec, run.target_codec)
     forced = teacher_forced(run.model, [make_batch(pairs, range(len(pairs)))])
     assert forced.loss == pytest.approx(run.facts["results"]["dev"]["loss"], rel=1e-5)
 

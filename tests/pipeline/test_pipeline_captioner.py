@@ -72,7 +72,7 @@ def test_looking_draws_the_picture_once_a_word(
 
 def test_a_drawn_scene_is_read_from_a_file_alike(shapes_run: Path, tmp_path: Path) -> None:
     model = regard.load(shapes_run)
-    write_png(tmp_path / "a.png", model.source_tokenizer.view(SCENE, 64))
+    write_png(tmp_path / "a.png", model.source_codec.view(SCENE, 64))
     written, read = model.translate([SCENE, str(tmp_path / "a.png")], beams=2)
     assert (written.text, written.score) == (read.text, read.score)
     assert main(["look", str(shapes_run), str(tmp_path / "a.png"), "--tree", "--beams", "2"]) == 0

@@ -25,9 +25,9 @@ def test_its_probabilities_are_the_mean_of_theirs(translator_run: Path, second_r
     both = regard.load(translator_run, threads=1, ensemble=second_run)
     text = one.run.examples("test")[0].source
     result = both.translate(text, beams=1)
-    ids = both.run.target_tokenizer.encode(result.text)
+    ids = both.run.target_codec.encode(result.text)
     told = torch.tensor([[1, *ids]])
-    source = torch.tensor([[*both.source_tokenizer.encode(text), 2]])
+    source = torch.tensor([[*both.source_codec.encode(text), 2]])
     given = (source, torch.ones_like(source, dtype=torch.bool), told)
     with torch.inference_mode():
         mean = (one.model(*given).softmax(-1) + two.model(*given).softmax(-1)) / 2
@@ -49,7 +49,7 @@ def test_it_is_measured_whole_and_looked_into_by_its_first(translator_run: Path,
         both.without("decoder.layers.0.cross_attention")
     text = examples[1].source
     best = both.beam_tree(text, both.search_with(beams=3)).best
-    assert both.run.target_tokenizer.decode(best) == both.translate(text, beams=3).text
+    assert both.run.target_codec.decode(best) == both.translate(text, beams=3).text
 
 
 def test_commands(translator_run: Path, second_run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

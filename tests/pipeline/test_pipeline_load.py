@@ -104,8 +104,8 @@ def test_attention_is_what_decoding_used(translator: regard.Pipeline) -> None:
     source = translator.run.examples("test")[0].source
     result = translator.translate(source, beams=1)
     found = result.attention("decoder.layers.0.cross_attention")
-    ids = [*translator.source_tokenizer.encode(source), EOS]
-    written = translator.run.target_tokenizer.encode(result.text)
+    ids = [*translator.source_codec.encode(source), EOS]
+    written = translator.run.target_codec.encode(result.text)
     model = translator.model
     with torch.inference_mode(), watching(model) as watch:
         tensor = torch.tensor([ids])

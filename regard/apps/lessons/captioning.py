@@ -35,7 +35,7 @@ def captioned(settings: Tree) -> Captions:
     with trained(settings) as model:
         examples = model.run.examples("test")
         report = model.evaluate(examples, model.search_with(beams=1)).as_dict()
-        cells = len(model.source_tokenizer.encode(examples[0].source))
+        cells = len(model.source_codec.encode(examples[0].source))
     chances = [chance(parse(example.source), example.target, cells) for example in examples]
     pointing = report["pointing"]["value"] if report.get("pointing") else None
     return Captions(report["exact"]["value"], report["forced"]["token_accuracy"], pointing, 100 * mean(chances))

@@ -59,9 +59,9 @@ def remembered(job: Tree) -> dict[str, Any]:
         found = pipeline.translate_all([example.source for example in test], pipeline.search)
         right = [one.text == example.target for one, example in zip(found, test, strict=True)]
         some = test[:64]
-        sources = pipeline.source_tokenizer.encode_batch([example.source for example in some])
+        sources = pipeline.source_codec.encode_batch([example.source for example in some])
         source = torch.tensor([[*ids, EOS] for ids in sources])
-        labels = torch.tensor([pipeline.run.target_tokenizer.encode(example.target)[0] for example in some])
+        labels = torch.tensor([pipeline.run.target_codec.encode(example.target)[0] for example in some])
         models = {"untrained": pipeline.untrained(pipeline.run.config.training.seed).model, "trained": pipeline.model}
         answer: dict[str, Any] = {"accuracy": 100 * sum(right) / len(right)}
         for name, model in models.items():

@@ -48,7 +48,7 @@ def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
     """The weights (B, H, T, S) of every attention while random words of one length are reversed, by its name."""
     generator = random.Random(f"heads {length}")
     words = ["".join(generator.choices(ascii_lowercase, k=length)) for _ in range(WORDS)]
-    ids = torch.tensor(pipeline.source_tokenizer.encode_batch(words))
+    ids = torch.tensor(pipeline.source_codec.encode_batch(words))
     source = torch.cat((ids, torch.full((WORDS, 1), EOS)), dim=1)
     target_in = torch.cat((torch.full((WORDS, 1), BOS), ids.flip(1)), dim=1)
     with torch.inference_mode(), watching(pipeline.model) as watch:

@@ -113,7 +113,7 @@ def sentences() -> dict[str, Sentence]:
 
 def states_at_word(pipeline: Pipeline, examples: list[Example]) -> Tensor:
     """The encoder's state at the word of two meanings, sentence by sentence: (n, D)."""
-    tokenizer = pipeline.source_tokenizer
+    tokenizer = pipeline.source_codec
     assert isinstance(tokenizer, Tokenizer)
     ids = tokenizer.encode_batch([example.source for example in examples])
     places = []
