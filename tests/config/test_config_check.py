@@ -16,7 +16,7 @@ LSTM = {"encoder": "rnn", "decoder": "rnn"}
 CASES: list[tuple[dict, str]] = [
     (
         {"model": LANGUAGE, "tokenizer": {"shared": False}},
-        "tokenizer.shared = false, but a language model reads and writes one vocabulary",
+        "tokenizer.shared = false, but a language model has one vocabulary",
     ),
     ({"search": {"sample": True, "short_list": True}}, "search.sample and search.short_list are both given"),
     ({"search": {"n_best": 7}}, "search.n_best = 7 exceeds search.beams = 5; raise search.beams"),
@@ -59,11 +59,11 @@ CASES: list[tuple[dict, str]] = [
     ),
     (
         {"model": {"preset": "transformer", "query": "state-and-token"}},
-        "model.query = 'state-and-token' is what a recurrent decoder's attention asks with, and this model has none",
+        "model.query = 'state-and-token' is the query of a recurrent decoder's attention, and this model has none",
     ),
     (
         {"model": {**LSTM, "context": "first-state", "query": "state-and-token"}},
-        "model.query = 'state-and-token' is what a recurrent decoder's attention asks with, and this model has none",
+        "model.query = 'state-and-token' is the query of a recurrent decoder's attention, and this model has none",
     ),
     ({"model": {"width": 10}}, "model.heads = 4 does not divide the encoder's width 10"),
     ({"model": {"decoder_width": 10}}, "model.heads = 4 does not divide the decoder's width 10"),
