@@ -19,6 +19,7 @@ from regard.data.tokenizer import ClassLabels, Tokenizer
 from regard.errors import UserError
 from regard.experiment.defaults import complete
 from regard.experiment.init_from import copy_weights, inherit_settings
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 
@@ -78,7 +79,7 @@ def assemble_setup(
 ) -> Setup:
     """The same from complete settings and trained tokenizers. `resumed`: the saved weights will replace these."""
     source, target = tokenizers
-    model = build_model(config.model, source.size, target.size, source is target, config.training.seed)
+    model = fuse(build_model(config.model, source.size, target.size, source is target, config.training.seed))
     skipped = Counter(one.why for one in corpus.skipped)
     encoded = []
     for split, examples in (("training", corpus.train), ("development", corpus.dev)):

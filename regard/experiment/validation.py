@@ -13,7 +13,7 @@ from regard.evaluation import metrics
 from regard.evaluation.evaluate import teacher_forced
 from regard.experiment.setup import Setup
 from regard.inference import TooLong, decode
-from regard.inference.incremental import stepping
+from regard.inference.incremental.cached_model import incremental
 from regard.training.loop import Look
 
 # Development examples decoded in each validation, at most: BLEU and chrF of 500 tell late steps apart by chance.
@@ -50,7 +50,7 @@ class GreedyScore:
         self._search = SearchSettings(beams=1, max_tokens=output_limit(dev.target_lengths[:most]))
 
     def measure(self) -> float:
-        found = decode(stepping(self._model), self._sources, self._search)
+        found = decode(incremental(self._model), self._sources, self._search)
         texts = ["" if isinstance(one, TooLong) else self._target.decode(one[0].tokens) for one in found]
         match self.metric:
             case "exact":

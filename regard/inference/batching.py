@@ -21,13 +21,14 @@ from regard.inference.beam import beam_search
 from regard.inference.greedy import greedy_search
 from regard.inference.hypothesis import Hypothesis
 from regard.inference.sampling import sample, sentence_seed
+from regard.inference.incremental.model import IncrementalModel, stepwise
 from regard.inference.shortlist import ShortListed
 from regard.models.seq2seq import Model
-from regard.nn.embedding import output_size
 from regard.nn.taps import watched
 from regard.threads import Hands
 
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
+AnyModel = Model | IncrementalModel
 Source = Sequence[int] | Picture  # ids without EOS, or a picture
 Progress = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
@@ -46,7 +47,7 @@ class TooLong:
 
 
 @contextmanager
-def evaluating(model: Model) -> Iterator[None]:
+def evaluating(model: AnyModel) -> Iterator[None]:
     """Evaluation mode without gradients, and back to the mode there was. A model that says it is in it is taken at its
     word: a walk through its modules takes a tenth of the time of one sentence."""
     training = model.training
@@ -60,7 +61,7 @@ def evaluating(model: Model) -> Iterator[None]:
             model.train()
 
 
-def too_long(model: Model, source: Source, prefix: Sequence[int] = ()) -> TooLong | None:
+def too_long(model: AnyModel, source: Source, prefix: Sequence[int] = ()) -> TooLong | None:
     """Whether the model's positions end before this row does (source without EOS, prefix without BOS)."""
     reads, begins = len(source) + 1, len(prefix) + 1
     if model.max_source is not None and reads > model.max_source:
@@ -73,7 +74,7 @@ def too_long(model: Model, source: Source, prefix: Sequence[int] = ()) -> TooLon
 
 
 def decode(
-    model: Model,
+    model: AnyModel,
     sources: Sequence[Source],
     config: SearchSettings,
     prefixes: Sequence[Sequence[int]] | None = None,
@@ -92,15 +93,15 @@ def decode(
         too_long(model, source, prefix) for source, prefix in zip(sources, prefixes, strict=True)
     ]
     rows = [row for row, problem in enumerate(results) if problem is None]
-    at_once = _at_once(model)
+    steps, at_once = stepwise(model), _at_once(model)
     sizes = {row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}
     batches = _batches(sizes, at_once, config)
     works = (
-        partial(_work, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
+        partial(_work, steps, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
         for batch in batches
     )
     longest = max((max(sizes[row]) for row in rows), default=0)
-    count, threads = _shared_out(model, batches, longest, at_once, config)
+    count, threads = _shared_out(steps, batches, longest, at_once, config)
     with evaluating(model), Hands(count, threads) as hands:
         for batch, hypotheses in zip(batches, hands.each(works), strict=True):
             for row, found in zip(batch, hypotheses, strict=True):
@@ -110,7 +111,7 @@ def decode(
     return [result for result in results if result is not None]
 
 
-def _at_once(model: Model) -> int:
+def _at_once(model: AnyModel) -> int:
     """How many batches may be searched at once: operations as small as these lose more at the barriers of two threads
     than they win, so half of the threads have a batch each; where they can be halved, and nobody watches."""
     whole = torch.get_num_threads() % 2 or watched() or device_of(model).type != "cpu"
@@ -118,7 +119,7 @@ def _at_once(model: Model) -> int:
 
 
 def _shared_out(
-    model: Model, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchSettings
+    model: IncrementalModel, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchSettings
 ) -> tuple[int, int]:
     """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
     has read before two have met
@@ -128,7 +129,7 @@ def _shared_out(
     if len(batches) > 1:
         return at_once, threads // at_once
     rows = sum(map(len, batches)) * (config.n_best if config.sample else config.beams)
-    small = config.short_list or output_size(model.output_layer) <= SMALL
+    small = config.short_list or model.output.size <= SMALL
     alone = small and longest <= SHORT and rows <= (FEW if config.short_list else 1)
     return 1, 1 if alone else threads
 
@@ -205,12 +206,12 @@ def pad_sources(sources: Sequence[Source], device: torch.device) -> tuple[Tensor
     return ids.to(device), (torch.arange(longest) < lengths.unsqueeze(1)).to(device)
 
 
-def device_of(model: Model) -> torch.device:
+def device_of(model: AnyModel) -> torch.device:
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
 def _work(
-    model: Model,
+    model: IncrementalModel,
     sources: list[Source],
     prefixes: list[Sequence[int]],
     config: SearchSettings,
@@ -226,11 +227,11 @@ def _work(
         ids = lexicon.candidates(texts, [token for prefix in prefixes for token in prefix])
         listed = ShortListed(model, torch.from_numpy(ids).to(device_of(model)))
         begun = [np.searchsorted(ids, np.asarray(prefix, dtype=np.int64)).tolist() for prefix in prefixes]
-        return listed.in_full(_searched(listed, sources, begun, config))
+        return listed.with_model_ids(_searched(listed, sources, begun, config))
 
 
 def _searched(
-    model: Model, sources: list[Source], prefixes: list[Sequence[int]], config: SearchSettings
+    model: IncrementalModel, sources: list[Source], prefixes: list[Sequence[int]], config: SearchSettings
 ) -> list[list[Hypothesis]]:
     source, mask = pad_sources(sources, device_of(model))
     first = torch.tensor([[BOS, *prefix] for prefix in prefixes], device=source.device)  # (B, P)
@@ -246,7 +247,7 @@ def _searched(
     return beam_search(model, memory, first, limits, config)
 
 
-def generation_limit(model: Model, source: Source, first: int, config: SearchSettings) -> int:
+def generation_limit(model: AnyModel, source: Source, first: int, config: SearchSettings) -> int:
     """Most tokens to generate, EOS included; the model reads all of them but the last, after `first` others."""
     limits = [config.max_tokens or 2 * len(source) + 50]
     if model.max_target is not None:

@@ -24,6 +24,8 @@ from regard.errors import UserError
 from regard.evaluation import Report, TeacherForced, teacher_forced
 from regard.inference import too_long
 from regard.inference.batching import Source
+from regard.inference.incremental.model import IncrementalModel
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import Replacement, watching
@@ -36,7 +38,7 @@ CHUNK = 1024  # texts searched together where they come one by one
 class Pipeline(ABC):
     """A trained run: text in, results out. `model` decodes and may be an ensemble; traces are of the run's own."""
 
-    def __init__(self, run: Run, model: Model | None = None) -> None:
+    def __init__(self, run: Run, model: Model | IncrementalModel | None = None) -> None:
         self.run = run
         self.model = model or run.model
         self.source_codec = run.source_codec
@@ -115,7 +117,7 @@ class Pipeline(ABC):
         run = self.run
         shared = run.source_codec is run.target_codec
         sizes = run.source_codec.size, run.target_codec.size
-        return type(self)(replace(run, model=build_model(run.config.model, *sizes, shared, seed).eval()))
+        return type(self)(replace(run, model=fuse(build_model(run.config.model, *sizes, shared, seed)).eval()))
 
     @abstractmethod
     def forced_pair(self, text: str, target: str) -> ForcedPair:

@@ -16,7 +16,8 @@ from regard.evaluation import Report
 from regard.inference import Hypothesis, TooLong, decode
 from regard.inference.batching import Source, evaluating
 from regard.inference.beam_tree import BeamTree, beam_tree
-from regard.inference.incremental.prepared import Rehearsal
+from regard.inference.incremental.cached_model import CachedInferenceModel
+from regard.inference.incremental.model import IncrementalModel
 from regard.models.seq2seq import Model
 from regard.pipeline.interface import Pipeline, Progress
 from regard.pipeline.result import NOTHING, Result, no_result
@@ -67,9 +68,9 @@ class TextModel(Pipeline, ABC):
 class SourceToText(TextModel, ABC):
     """An encoder reads a source, a text or a picture; a decoder generates the target."""
 
-    def __init__(self, run: Run, model: Model | None = None) -> None:
+    def __init__(self, run: Run, model: Model | IncrementalModel | None = None) -> None:
         super().__init__(run, model)
-        self._rehearsal = Rehearsal(self.model)
+        self._cached_model = CachedInferenceModel(self.model)
 
     def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
@@ -95,8 +96,8 @@ class SourceToText(TextModel, ABC):
     ) -> Iterator[tuple[int, list[Hypothesis] | TooLong]]:
         """The index of each source and its hypotheses, in any order."""
         lexicon = self.lexicon_for(search)
-        with evaluating(self.model):  # the prepared model has a mode of its own
-            hypotheses = decode(self._rehearsal.model(), sources, search, None, progress, lexicon)
+        with evaluating(self.model):  # the incremental version has a mode of its own
+            hypotheses = decode(self._cached_model.model(), sources, search, None, progress, lexicon)
         yield from enumerate(hypotheses)
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:

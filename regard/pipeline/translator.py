@@ -25,6 +25,7 @@ from regard.evaluation import Report, bleu_tokenizer, evaluate_translation
 from regard.inference import Hypothesis, TooLong
 from regard.inference.batching import Source
 from regard.inference.ctranslate2.decoder import FastDecoder
+from regard.inference.incremental.model import IncrementalModel
 from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 from regard.pipeline.interface import Progress
@@ -35,7 +36,7 @@ from regard.pipeline.text_model import SourceToText
 class Translator(SourceToText):
     """Source text to target text; `fast` decodes what it can, torch the rest. `model`: an ensemble that decodes."""
 
-    def __init__(self, run: Run, fast: FastDecoder | None = None, model: Model | None = None) -> None:
+    def __init__(self, run: Run, fast: FastDecoder | None = None, model: Model | IncrementalModel | None = None) -> None:
         super().__init__(run, model)
         self.fast = fast
 
