@@ -23,7 +23,8 @@ def ensemble_of(runs: Sequence[Run]) -> Ensemble:
 def _check_alike(run: Run, first: Run) -> None:
     """Probabilities of different tokens, or of another task, have no mean."""
     for side in ("source", "target"):
-        if not getattr(run, f"{side}_codec").same_as(getattr(first, f"{side}_codec")):
+        own, other = (getattr(member, f"{side}_codec") for member in (run, first))
+        if not own.same_as(other):
             raise UserError(
                 f"{run.path} and {first.path} part their {side} text in different tokens; train both on the same data "
                 "with the same --tokenizer settings"
