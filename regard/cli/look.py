@@ -98,7 +98,7 @@ def _check(model: Pipeline, attention: str | None, all: bool, out: Path | None) 
 
     if all and isinstance(model, Captioner) and (out is None or out.suffix != ".html"):
         raise UserError("--all: of a picture one attention is drawn; choose it, or give --out x.html, which has all")
-    if attention is None and not attention_heads(model.model):
+    if attention is None and not attention_heads(model.run.model):
         raise UserError("this model has no attention to look at; `regard probe` reads its hidden states")
     if out is not None and out.suffix not in (".svg", ".png", ".html"):
         raise UserError(f"{out}: a map is saved as .svg, .png or .html; name the file so")

@@ -100,8 +100,8 @@ def _sweep(model: Pipeline, examples: list[Example], as_json: bool) -> str:
     batches = model.batches(examples)
     if batches is None:
         raise UserError("a development example is longer than the positions of the model; lower --sentences")
-    with progress_bar("silencing", len(silenced_parts(model.model))) as progress:
-        report = sweep(model.model, batches, progress)
+    with progress_bar("silencing", len(silenced_parts(model.run.model))) as progress:
+        report = sweep(model.run.model, batches, progress)
     return jsonlib.dumps(report.as_dict(), indent=2) if as_json else render(report)
 
 

@@ -21,19 +21,15 @@ from regard.data.vocabulary import BOS
 from regard.inference.beam import beam_search
 from regard.inference.greedy import greedy_search
 from regard.inference.hypothesis import Hypothesis
-from regard.inference.sampling import sample, sentence_seed
 from regard.inference.incremental.model import IncrementalModel, stepwise
+from regard.inference.sampling import sample, sentence_seed
 from regard.inference.shortlist import ShortListed
 from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 from regard.threads import Hands
 
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
-<<<<<<< HEAD
 AnyModel = Model | IncrementalModel
-Source = Sequence[int] | Picture  # ids without EOS, or a picture
-=======
->>>>>>> main
 Progress = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
 

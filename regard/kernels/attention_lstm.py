@@ -56,10 +56,12 @@ class FusedRecurrentDecoder(RecurrentDecoder):
         self, embedded: Tensor, memory: AttentionMemory, layers: tuple[CellState, ...]
     ) -> tuple[Tensor, Tensor, tuple[CellState, ...]]:
         weights, (cell, *_), attention = AttentionLSTMWeights.of(self), self.stack.layers, self.attention
-        fused = isinstance(cell, FusedLSTMCell) and isinstance(attention, ScoredAttention)
-        if not fused or weights is None or watched() or embedded.device.type != "cpu" or (self.training and attention.dropout.p):
+        if weights is None or watched() or embedded.device.type != "cpu":
             return super().unroll_with_attention(embedded, memory, layers)
+        assert isinstance(cell, FusedLSTMCell) and isinstance(attention, ScoredAttention)
         assert isinstance(attention.score, FusedAdditive), "keys are e²ᵏ"
+        if self.training and attention.dropout.p:
+            return super().unroll_with_attention(embedded, memory, layers)
         inputs = embedded.transpose(0, 1).contiguous()
         token_queries = None if self.token_proj is None else F.linear(self.token_proj(inputs), weights.query)
         (keys,), (values,) = memory.keys, memory.values
@@ -91,7 +93,8 @@ def attention_lstm(
     mask: Tensor,
     state: tuple[Tensor, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Inputs (T, B, 4·W), q (T, B, Q), e²ᵏ (B, S, Q), values (B, S, C), mask (B, S) → h, c (T, B, W), contexts (T, B, C)."""
+    """Inputs (T, B, 4·W), q (T, B, Q), e²ᵏ (B, S, Q), values (B, S, C), mask (B, S) → h, c (T, B, W), contexts
+    (T, B, C)."""
     inputs = (weights.state, weights.context, weights.query, weights.score[0], keys, values, mask, *state)
     if torch.is_grad_enabled():
         return _AttentionLSTM.apply(projected, token_queries, *inputs)

@@ -1,7 +1,8 @@
 """A recurrent cell over a whole sequence as one node of the graph, with both loops written out.
 
 Several times as fast as the steps of the plain cell: what does not depend on the state is computed for all steps
-together, and the weights' gradient is one product instead of one for each step. Tensors are time first: projected inputs (T, B, gates·W) with both biases in them, state weights U (gates·W, W).
+together, and the weights' gradient is one product instead of one for each step. Tensors are time first: projected
+inputs (T, B, gates·W) with both biases in them, state weights U (gates·W, W).
 """
 
 from __future__ import annotations

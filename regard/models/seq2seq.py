@@ -145,7 +145,7 @@ class Model(nn.Module, ABC):
         return self.output_layer(features), after
 
     def features(self, source: Tensor, mask: Tensor, target_in: Tensor) -> Tensor:
-        """Teacher forcing up to the output layer, (B, T, E): a loss can then compute the logits a few rows at a time."""
+        """Teacher forcing up to the output layer, (B, T, E): a loss can compute the logits a few rows at a time."""
         memory = self.encode(source, mask)
         return self.advance(target_in, memory, self.start(memory))[0]
 

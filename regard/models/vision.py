@@ -1,4 +1,4 @@
-"""Encoders of pictures. Their memory is a grid of P cells, read from left to right, then down; any decoder attends to it.
+"""Encoders of pictures. Their memory is a grid of P cells, from left to right, then down; any decoder attends to it.
 
     grid      convolutions and residual blocks, 8 × 8 pixels to a cell (Xu 2015, 3.1.1, but trained from scratch)
     patches   8 × 8 pixels become a vector each, then a Transformer (Dosovitskiy 2021, 3.1)

@@ -199,7 +199,7 @@ class MultiHeadAttention(Attention):
     def forward(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, causal: bool = False
     ) -> Tensor:
-        """Queries are the last T of S positions where positions or `causal` (each attends to itself and what precedes it) matter."""
+        """causal: each query attends to itself and to what precedes it; queries are then the last T of S positions."""
         queries = self._split(self.query_proj(query))  # (B, H, T, K)
         length, total = queries.shape[2], keys.shape[2]
         if self.positions == "rotary":

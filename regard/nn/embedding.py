@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-
 
 
 class Embedding(nn.Module):

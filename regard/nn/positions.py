@@ -23,7 +23,7 @@ def rotations(positions: Tensor, width: int) -> Tensor:
 
 
 def rotate(vectors: Tensor, positions: Tensor) -> Tensor:
-    """Rotate each pair (2i, 2i+1) by the angle p / 10000^(2i/K): (B, H, T, K) of float32 or float64, (T,) → (B, H, T, K).
+    """Rotate each pair (2i, 2i+1) by p / 10000^(2i/K): (B, H, T, K) of float32 or float64, (T,) → (B, H, T, K).
 
     Dot products of rotated queries and keys depend on the distance of their positions only.
     """

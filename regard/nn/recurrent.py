@@ -147,5 +147,6 @@ class Stack(nn.Module):
             top = layer == len(self.layers) - 1
             states = cell.unroll(inputs, state, 0.0 if layer else constant, tap if top else None)
             inputs = states[0]
-            after.append(tuple(tensor[:, -1] for tensor in states) if lengths is None else state_at(states, lengths - 1))
+            last = tuple(tensor[:, -1] for tensor in states)
+            after.append(last if lengths is None else state_at(states, lengths - 1))
         return inputs, tuple(after)

@@ -35,7 +35,9 @@ from regard.pipeline.text_model import SourceToText
 class Translator(SourceToText):
     """Source text to target text; `fast` decodes what it can, torch the rest. `model`: an ensemble that decodes."""
 
-    def __init__(self, run: Run, fast: FastDecoder | None = None, model: Model | IncrementalModel | None = None) -> None:
+    def __init__(
+        self, run: Run, fast: FastDecoder | None = None, model: Model | IncrementalModel | None = None
+    ) -> None:
         super().__init__(run, model)
         self.fast = fast
 

@@ -9,9 +9,10 @@ from regard.config import PRESETS, SearchSettings, settle
 from regard.inference import TooLong, classify, decode
 from regard.inference.batching import pad_sources
 from regard.inference.beam import beam_search
+from regard.inference.ensemble import Ensemble
 from regard.inference.greedy import greedy_search
+from regard.inference.incremental.model import stepwise
 from regard.models.build import build_model
-from regard.models.ensemble import Ensemble
 
 SIZE = 13
 SOURCES = [[5, 3, 4, 9, 12, 7], [3], [], [4, 4, 5, 3, 3], [6, 11]]
@@ -49,7 +50,7 @@ def test_every_search_reports_the_log_probabilities_of_teacher_forcing(two_threa
 
 @pytest.mark.parametrize("preset", WRITERS)
 def test_one_beam_is_greedy_and_the_batch_does_not_matter(preset):
-    model = small(preset).eval()
+    model = stepwise(small(preset).eval())
     source, mask = pad_sources(SOURCES, torch.device("cpu"))
     first, limits = torch.ones(5, 1, dtype=torch.long), torch.tensor([7, 9, 4, 12, 5])
     with torch.inference_mode():

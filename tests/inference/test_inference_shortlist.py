@@ -9,9 +9,9 @@ import torch
 from regard.config import SearchSettings, settle
 from regard.data.lexicon import Lexicon
 from regard.inference import decode
+from regard.inference.ensemble import Ensemble
 from regard.inference.shortlist import ShortListed
 from regard.models.build import build_model
-from regard.models.ensemble import Ensemble
 
 SIZE = 60
 GENERATOR = torch.Generator().manual_seed(3)

@@ -51,8 +51,8 @@ def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
     ids = torch.tensor(pipeline.source_codec.encode_batch(words))
     source = torch.cat((ids, torch.full((WORDS, 1), EOS)), dim=1)
     target_in = torch.cat((torch.full((WORDS, 1), BOS), ids.flip(1)), dim=1)
-    with torch.inference_mode(), watching(pipeline.model) as watch:
-        pipeline.model(source, torch.ones_like(source, dtype=torch.bool), target_in)
+    with torch.inference_mode(), watching(pipeline.run.model) as watch:
+        pipeline.run.model(source, torch.ones_like(source, dtype=torch.bool), target_in)
     return {name.removesuffix(".weights"): seen for name, seen in watch.tensors().items() if name.endswith(".weights")}
 
 
@@ -60,7 +60,7 @@ def described(pipeline: Pipeline) -> list[dict[str, Any]]:
     """Each head: what it looks at most above chance, and what the loss rises by without it."""
     examples = [one for one in pipeline.run.examples("dev") if one.source != one.target][:WORDS]
     known = [Known(aligned=mirrored(len(one.source))) for one in examples]
-    swept = sweep(pipeline.model, pipeline.batches(examples) or [])
+    swept = sweep(pipeline.run.model, pipeline.batches(examples) or [])
     without = {row.name: row.loss - swept.whole.loss for row in swept.rows}
     rows = []
     for one in measure_roles(pipeline.trace_all(examples), known).heads:

@@ -54,7 +54,9 @@ class IncrementalLSTM(IncrementalModel):
     def of(cls, model: Seq2Seq) -> Self | None:
         """None for other architectures and devices, and where the table by token would be large."""
         decoder = model.decoder
-        weights = AttentionLSTMWeights.of(decoder) if isinstance(decoder, RecurrentDecoder) else None
+        if not isinstance(decoder, RecurrentDecoder):
+            return None
+        weights = AttentionLSTMWeights.of(decoder)
         if weights is None or weights.state.device.type != "cpu" or table_size(decoder) > LARGEST:
             return None
         return cls(model, decoder, weights)
@@ -68,9 +70,7 @@ class IncrementalLSTM(IncrementalModel):
         cell, gates = next(iter(decoder.stack.layers)), len(weights.state)
         vectors = decoder.embedding.plain(torch.arange(len(decoder.embedding.weight)))
         readout = decoder.readout_proj
-        hidden, token, context = readout.weight.split(
-            [cell.width, vectors.shape[1], weights.context.shape[1]], dim=1
-        )
+        hidden, token, context = readout.weight.split([cell.width, vectors.shape[1], weights.context.shape[1]], dim=1)
         inputs = F.linear(vectors, cell.input_proj.weight, cell.input_proj.bias + cell.state_proj.bias)
         columns = [inputs, F.linear(vectors, token, readout.bias)]
         if decoder.token_proj is not None:

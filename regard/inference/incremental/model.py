@@ -50,6 +50,11 @@ class IncrementalModel(nn.Module, ABC):
         features, after = self.advance(tokens, memory, state)
         return self.output(features), after
 
+    def forward(self, source: Tensor, mask: Tensor, target_in: Tensor) -> Tensor:
+        """Teacher forcing: logits (B, T, V) for every position of the target."""
+        memory = self.encode(source, mask)
+        return self.step(target_in, memory, self.start(memory))[0]
+
 
 class StepwiseModel(IncrementalModel):
     """Any model by its own steps."""

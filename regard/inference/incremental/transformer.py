@@ -1,9 +1,9 @@
 """Incremental decoding by a Transformer.
 
-Queries, keys and values of a layer are one product; the memory's keys and values of all layers are one product, computed
-once; those of the tokens so far stand in one tensor with room for more, so that beams are reordered in one copy. The
-product that computes a sublayer's output also adds the residual. In a layer no module is called: for a row or a few,
-the call costs as much as the work.
+Queries, keys and values of a layer are one product; the memory's keys and values of all layers are one product,
+computed once; those of the tokens so far stand in one tensor with room for more, so that beams are reordered in one
+copy. The product that computes a sublayer's output also adds the residual. In a layer no module is called: for a row or
+a few, the call costs as much as the work.
 """
 
 from __future__ import annotations
