@@ -3,12 +3,12 @@
 python benchmarks/decoding.py [RUN SOURCES] [--beside RUN] [--rounds 3] [--sentences 1000] [--peers FOLDER]
 
 Without a run, a Transformer and then an LSTM are trained on dates first. Our engines have the same weights, except
-those of --beside (a student and its teacher). CTranslate2 by hand: its Translator called on token lists, as by a user who
-converted the model; in a second row with all options that we set. A peer has random weights of the same size and
-generates as many tokens for each sentence as the model's greedy search; its environment is made where there is none.
-In bulk it takes sentences sorted by length, in the fastest batch size. A peer that fails is named on stderr and left
-out. One at a time takes a tenth of the sentences. An LSTM of ours whose query includes the token (model.query) computes
-a little more than its peers.
+those of --beside (a student and its teacher). CTranslate2 by hand: its Translator called on token lists, as a user
+would who converted the model; in a second row with all options that we set. A peer has random weights of the same size
+and generates as many tokens for each sentence as the model's greedy search; its environment is made where there is
+none. In bulk it takes sentences sorted by length, in the fastest batch size. A peer that fails is named on stderr and
+left out. One at a time takes a tenth of the sentences. An LSTM of ours whose query includes the token (model.query)
+computes a little more than its peers.
 """
 
 from __future__ import annotations
