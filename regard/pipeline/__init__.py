@@ -17,7 +17,7 @@ from regard.pipeline.interface import Pipeline
 from regard.pipeline.result import Result
 from regard.pipeline.text_generator import TextGenerator
 from regard.pipeline.translator import Translator
-from regard.threads import prepare
+from regard.threads import configure_torch
 
 __all__ = ["Captioner", "Classifier", "Pipeline", "Result", "TextGenerator", "Translator", "load"]
 
@@ -34,7 +34,7 @@ def load(
     `engine`: ctranslate2 (or ctranslate2-int8) decodes a Transformer faster; auto takes it where it can run.
     `ensemble`: other runs, whose probabilities are averaged with those of this one; traces are of this one alone.
     """
-    threads = prepare(threads)
+    threads = configure_torch(threads)
     run = load_run(path, weights)
     if ensemble:
         if engine not in ("torch", "auto"):
