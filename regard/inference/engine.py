@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Literal
 from regard.checkpoint import Run
 from regard.config import SearchSettings
 from regard.config.settings import Engine
-from regard.data.image_store import Picture
+from regard.data.sources import Source, token_ids
 from regard.errors import UserError
-from regard.inference.batching import ProgressCallback, Source, TooLong, decode, evaluating
+from regard.inference.batching import ProgressCallback, TooLong, decode, evaluating
 from regard.inference.ctranslate2.conversion import why_not
 from regard.inference.hypothesis import Hypothesis
 from regard.inference.incremental.prepared import Rehearsal
@@ -70,7 +70,7 @@ class DecodingModel:
         if chosen == "torch" or self._ctranslate2 is None:
             yield from self._decode_with_torch(sources, search, prefixes, progress)
             return
-        texts = [source for source in sources if not isinstance(source, Picture)]
+        texts = [token_ids(source) for source in sources]
         remaining: list[int] = []
         for index, hypotheses in self._ctranslate2.decode(texts, search, progress):
             if hypotheses is None:

@@ -11,7 +11,6 @@ from regard.analysis.probes import ProbeReport, probe_positions, probe_tags
 from regard.analysis.roles import RolesReport, known_tokens, measure_roles
 from regard.data.corpus import Example
 from regard.data.embedded.truth import Truth, truths
-from regard.data.image_store import ImageCodec
 from regard.data.tagged import Tagged, read_tagged
 from regard.errors import UserError
 from regard.inference import ProgressCallback
@@ -72,7 +71,7 @@ def head_roles(
 ) -> RolesReport:
     """What each head attends to: the previous token, the next, the same word …"""
     source_codec, target_codec = pipeline.run.source_codec, pipeline.run.target_codec
-    if isinstance(source_codec, ImageCodec):
+    if source_codec.kind == "images":
         raise UserError(
             "roles are of words in a text, and the sources of this run are images; `regard evaluate` measures pointing"
         )

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from regard.analysis.trace import ForcedPair
 from regard.config import SearchSettings
 from regard.data.corpus import Example, load_corpus
-from regard.data.image_store import Picture
-from regard.data.tokenizer import BOS, EOS
+from regard.data.sources import Source, token_ids
+from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, evaluate_language, language_baselines
 from regard.inference import ProgressCallback
-from regard.inference.batching import Source
 from regard.pipeline.result import EMPTY, Result
 from regard.pipeline.text_model import TextModel
 
@@ -37,11 +36,10 @@ class TextGenerator(TextModel):
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """The text and its continuation are one row of tokens, which the decoder reads after an empty source."""
-        assert not isinstance(source, Picture)
-        ids, tokens = [*source, *target_ids], self.target_codec.tokens
+        ids, tokens = [*token_ids(source), *target_ids], self.target_codec.tokens
         target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], target_in[1:])
-        return ForcedPair([EOS], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
+        return ForcedPair([], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def _report(
         self,
