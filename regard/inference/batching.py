@@ -26,11 +26,11 @@ from regard.inference.sampling import sample, sentence_seed
 from regard.inference.shortlist import ShortListed
 from regard.models.seq2seq import Model
 from regard.nn.taps import watched
-from regard.threads import Hands
+from regard.threads import ThreadPool
 
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
 AnyModel = Model | IncrementalModel
-Progress = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
 
 
@@ -78,7 +78,7 @@ def decode(
     sources: Sequence[Source],
     config: SearchSettings,
     prefixes: Sequence[Sequence[int]] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     lexicon: Lexicon | None = None,
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
@@ -93,33 +93,35 @@ def decode(
         too_long(model, source, prefix) for source, prefix in zip(sources, prefixes, strict=True)
     ]
     rows = [row for row, problem in enumerate(results) if problem is None]
-    steps, at_once = stepwise(model), _at_once(model)
+    steps, parallel = stepwise(model), _parallel_batches(model)
     sizes = {row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}
-    batches = _batches(sizes, at_once, config)
-    works = (
-        partial(_work, steps, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
+    batches = _batches(sizes, parallel, config)
+    tasks = (
+        partial(
+            _decode_batch, steps, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon
+        )
         for batch in batches
     )
     longest = max((max(sizes[row]) for row in rows), default=0)
-    count, threads = _shared_out(steps, batches, longest, at_once, config)
-    with evaluating(model), Hands(count, threads) as hands:
-        for batch, hypotheses in zip(batches, hands.each(works), strict=True):
-            for row, found in zip(batch, hypotheses, strict=True):
-                results[row] = found
+    workers, threads = _workers_and_threads(steps, batches, longest, parallel, config)
+    with evaluating(model), ThreadPool(workers, threads) as pool:
+        for batch, hypotheses in zip(batches, pool.imap(tasks), strict=True):
+            for row, row_hypotheses in zip(batch, hypotheses, strict=True):
+                results[row] = row_hypotheses
             if progress is not None:
                 progress(len(batch))
     return [result for result in results if result is not None]
 
 
-def _at_once(model: AnyModel) -> int:
+def _parallel_batches(model: AnyModel) -> int:
     """How many batches may be searched at once: operations as small as these lose more at the barriers of two threads
     than they win, so half of the threads have a batch each; where they can be halved, and nobody watches."""
     whole = torch.get_num_threads() % 2 or watched() or device_of(model).type != "cpu"
     return 1 if whole else 2
 
 
-def _shared_out(
-    model: IncrementalModel, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchSettings
+def _workers_and_threads(
+    model: IncrementalModel, batches: Sequence[Sequence[int]], longest: int, parallel: int, config: SearchSettings
 ) -> tuple[int, int]:
     """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
     has read before two have met
@@ -127,14 +129,14 @@ def _shared_out(
     text, or a large output layer, there is more to do."""
     threads = torch.get_num_threads()
     if len(batches) > 1:
-        return at_once, threads // at_once
+        return parallel, threads // parallel
     rows = sum(map(len, batches)) * (config.n_best if config.sample else config.beams)
     small = config.short_list or model.output.size <= SMALL
     alone = small and longest <= SHORT and rows <= (FEW if config.short_list else 1)
     return 1, 1 if alone else threads
 
 
-def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchSettings) -> list[list[int]]:
+def _batches(sizes: Mapping[int, tuple[int, int]], parallel: int, config: SearchSettings) -> list[list[int]]:
     """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: tokens of each
     row's source and prefix, with their marks. What fits in one batch is not parted, and what a short list lets a
     sentence have does not depend on the threads."""
@@ -142,7 +144,7 @@ def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchS
     groups: dict[int, list[int]] = defaultdict(list)
     for row, (_, prefix) in sizes.items():
         groups[prefix].append(row)
-    parted = at_once if len(groups) == 1 and not config.short_list else 1  # several groups are shared out as they are
+    parted = parallel if len(groups) == 1 and not config.short_list else 1  # several groups are shared out as they are
     batches = []
     for prefix in sorted(groups, reverse=True):
         lengths = [max(sizes[row]) for row in groups[prefix]]
@@ -155,7 +157,7 @@ def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchS
 
 
 def classify(
-    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: Progress | None = None
+    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: ProgressCallback | None = None
 ) -> list[tuple[float, ...] | TooLong]:
     """The probability of each class (C of them) for each source, or the reason why there is none; in input order."""
     results: list[tuple[float, ...] | TooLong | None] = [too_long(model, source) for source in sources]
@@ -204,7 +206,7 @@ def device_of(model: AnyModel) -> torch.device:
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
-def _work(
+def _decode_batch(
     model: IncrementalModel,
     sources: list[Source],
     prefixes: list[Sequence[int]],

@@ -30,7 +30,7 @@ from regard.inference.candidates import continuations
 from regard.inference.hypothesis import Hypothesis, hypothesis, next_log_probs
 from regard.inference.incremental.model import IncrementalModel
 from regard.models.seq2seq import Record
-from regard.threads import still_wanted
+from regard.threads import check_cancelled
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def beam_steps(
     beams = _start(limits.cpu().numpy(), config.n_best)
     logits, state = model.step(first, memory, model.start(memory))
     while True:
-        still_wanted()
+        check_cancelled()
         beams, parent = _advance(beams, next_log_probs(logits), config, finished)
         yield beams
         size, width = len(beams.sentence), logits.shape[0] // len(beams.sentence)  # of the last step's batch
