@@ -114,7 +114,7 @@ def _roles(model: Pipeline, examples: list[Example], as_json: bool) -> str:
         raise UserError(
             "--roles measures looks at words, and this run reads pictures; regard evaluate measures pointing"
         )
-    truth = truths(model.run.config.data)
+    truth = truths(model.run.plan.data)
     source, target = model.run.source_codec.offsets, model.run.target_codec.offsets
     known = [known_tokens(truth.get(one, Truth()), source(one.source), target(one.target)) for one in examples]
     with progress_bar("tracing", len(examples)) as progress:

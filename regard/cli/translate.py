@@ -105,11 +105,11 @@ def _reported(number: int, result: Result) -> bool:
 
 def _greedy(run: Path, search: SearchSettings) -> bool:
     """Whether one beam over all tokens is asked for, here or by the run: else another engine's outputs may differ."""
-    from regard.checkpoint import is_run, read_config
+    from regard.checkpoint import is_run, read_plan
 
     if not is_run(run):
         return False
-    chosen = read_config(run).search.model_copy(update=search.model_dump(exclude_unset=True))
+    chosen = read_plan(run).search.model_copy(update=search.model_dump(exclude_unset=True))
     return chosen.beams == chosen.n_best == 1 and not chosen.short_list and not chosen.sample
 
 

@@ -17,7 +17,7 @@ def fast_decoder(run: Run, engine: Engine, threads: int) -> FastDecoder | None:
     """None: torch alone. Asked for by name, an engine that cannot run the model is refused with the reason."""
     if engine == "torch":
         return None
-    problem = why_not(run.config.model, run.model)
+    problem = why_not(run.plan.model, run.model)
     if problem is not None:
         if engine == "auto":
             return None
@@ -26,7 +26,7 @@ def fast_decoder(run: Run, engine: Engine, threads: int) -> FastDecoder | None:
 
     precision = "int8" if engine == "ctranslate2-int8" else "float32"
     try:
-        return FastDecoder(run.model, run.config.model, run.path, precision, threads, run.lexicon)
+        return FastDecoder(run.model, run.plan.model, run.path, precision, threads, run.lexicon)
     except (OSError, RuntimeError) as error:
         if engine == "auto":
             return None

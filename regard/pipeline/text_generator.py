@@ -57,5 +57,5 @@ class TextGenerator(TextModel):
 
     def baselines(self, examples: Sequence[Example]) -> dict[str, float]:
         """Bits per character of gzip and of a character 5-gram, trained on the run's corpus."""
-        train = [example.target for example in load_corpus(self.run.config.data).train]
+        train = [example.target for example in load_corpus(self.run.plan.data).train]
         return baselines(train, [example.target for example in examples])

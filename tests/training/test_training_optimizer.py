@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.config import TrainingSettings, settle
+from regard.config import TrainingPlan, plan_model, settle
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.training.optimizer import Optimizer, orthogonal
@@ -16,12 +16,12 @@ RATE = 0.01
 
 def model_of(preset: str, **fields) -> Model:
     tree = {"preset": preset, "width": 16, "depth": 1, "dropout": 0.0, **fields}
-    return build_model(settle({"model": tree}).model, 40, 40, True, seed=1)
+    return build_model(plan_model(settle({"model": tree}).model), 40, 40, True, seed=1)
 
 
 def stepped(model: Model, optimizer: str, **settings: float | None) -> tuple[Optimizer, dict[str, Tensor]]:
     """One step with random gradients, and how each parameter moved."""
-    made = Optimizer(model, TrainingSettings.model_validate({"rate": RATE, "optimizer": optimizer, **settings}))
+    made = Optimizer(model, TrainingPlan.model_validate({"rate": RATE, "optimizer": optimizer, **settings}))
     generator = torch.Generator().manual_seed(1)
     before = {name: one.detach().clone() for name, one in model.named_parameters()}
     for parameter in model.parameters():
@@ -97,7 +97,7 @@ def test_what_it_remembers_can_be_put_back(before: int, after: int) -> None:
     """Whoever shares the work."""
     model = model_of("transformer")
     optimizer, _ = stepped(model, "muon", processes=before, threads=1)
-    other = Optimizer(model, TrainingSettings(rate=RATE, optimizer="muon", processes=after, threads=1))
+    other = Optimizer(model, TrainingPlan(rate=RATE, optimizer="muon", processes=after, threads=1))
     other.restore(optimizer.moments())
     moments = optimizer.moments()
     assert other.moments().keys() == moments.keys()
