@@ -79,7 +79,11 @@ def _measure(
 
 def _endless(preset: str, width: int, size: int) -> Model:
     model = build_model(
-        plan_model(settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model), size, size, True, 1
+        plan_model(plan_model(settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model)),
+        size,
+        size,
+        True,
+        1,
     )
     with torch.no_grad():
         model.output_layer.bias[EOS] = -1e9

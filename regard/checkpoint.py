@@ -27,12 +27,10 @@ from typing import Any, Literal
 import torch
 
 from regard.config import Plan, parse_plan, recipe_text
-from regard.config.settings import PICTURE_ENCODERS
+from regard.data.codecs import SourceCodec, TargetCodec, load_codecs
 from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
-from regard.data.image_store import ImageCodec
 from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import ClassLabels, Tokenizer
 from regard.errors import UserError
 from regard.files import cannot_write, discard, part_of, write_bytes, write_text
 from regard.models.build import build_model
@@ -52,15 +50,15 @@ class Run:
     path: Path
     plan: Plan
     task: Task
-    source_codec: Tokenizer | ImageCodec
-    target_codec: Tokenizer | ClassLabels
+    source_codec: SourceCodec
+    target_codec: TargetCodec
     model: Model  # in evaluation mode
     facts: dict[str, Any]  # run.json
 
     def examples(self, split: Literal["dev", "test"]) -> list[Example]:
         """The development or test examples that were stored with the run; names of pictures lead into it."""
         found = read_examples(self.path, split)
-        if not isinstance(self.source_codec, ImageCodec):
+        if self.source_codec.kind != "images":
             return found
         return [
             one if is_scene(one.source) else Example(f"{self.path / 'data' / one.source}", one.target) for one in found
@@ -83,7 +81,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     path = Path(path)
     facts = read_facts(path)
     plan = read_plan(path)
-    source, target = read_tokenizers(path, plan)
+    source, target = read_codecs(path, plan)
     shared = source is target
     model = build_model(plan.model, source.size, target.size, shared, plan.training.seed)
     file = path / f"{weights}.safetensors"
@@ -96,8 +94,8 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
 def start_run(
     path: Path,
     plan: Plan,
-    source: Tokenizer | ImageCodec,
-    target: Tokenizer | ClassLabels,
+    source: SourceCodec,
+    target: TargetCodec,
     examples: dict[str, list[Example]],
     facts: dict[str, Any],
     lexicon: Lexicon | None = None,
@@ -177,19 +175,9 @@ def write_plan(path: Path, plan: Plan) -> None:
     write_text(path / RECIPE, recipe_text(plan))
 
 
-def read_tokenizers(
-    path: Path, plan: Plan, images: Path | None = None
-) -> tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels]:
-    """Source and target; one and the same object where they share a vocabulary. Pictures are looked for in `images`."""
-    if plan.model.encoder in PICTURE_ENCODERS:
-        source = ImageCodec.load(path / SOURCE, plan.model.image_size, images or Path())
-        return source, ClassLabels.load(path / TARGET) if plan.model.decoder == "none" else Tokenizer.load(
-            path / TARGET
-        )
-    source = Tokenizer.load(path / SOURCE)
-    if plan.model.decoder == "none":
-        return source, ClassLabels.load(path / TARGET)
-    return source, source if plan.tokenizer.shared else Tokenizer.load(path / TARGET)
+def read_codecs(path: Path, plan: Plan, images: Path | None = None) -> tuple[SourceCodec, TargetCodec]:
+    """Source and target; one and the same object where they share a vocabulary. Images are read from `images`."""
+    return load_codecs(path / SOURCE, path / TARGET, plan, images)
 
 
 def read_examples(path: Path, split: str) -> list[Example]:

@@ -58,13 +58,13 @@ def describe(
         plan = plan_model(settle({"model": {"preset": name}}, given, where="command line").model)
         about = PRESETS[name].about
     elif (Path(name) / "recipe.toml").is_file():
-        from regard.checkpoint import read_facts, read_plan, read_tokenizers
+        from regard.checkpoint import read_codecs, read_facts, read_plan
 
         if given["model"]:
             raise UserError(f"{name} is trained and stays as it is; --model.* is for a preset or a recipe")
         read_facts(Path(name))
         run, about = read_plan(Path(name)), "a trained run"
-        source, target = read_tokenizers(Path(name), run)
+        source, target = read_codecs(Path(name), run)
         plan, sizes, shared = run.model, (source.size, target.size), source is target
     elif name in shipped_recipes() or Path(name).is_file():
         plan = plan_model(settle(read_recipe(name), given, where=name).model)

@@ -21,6 +21,7 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
 DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 Score = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
+Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
 PICTURE_ENCODERS = ("grid", "patches")
 CELL = 8  # pixels of the side of a cell: what one position of a picture's memory stands for
@@ -184,6 +185,8 @@ class TrainingFields(Section, Generic[Open]):
     """gradients are scaled down to this norm"""
     init_from: Annotated[str, Field(min_length=1)] | None = None
     """start from this run: its tokenizers, its architecture unless another is named, and all weights that fit"""
+    distill_engine: Literal["torch", "ctranslate2", "ctranslate2-int8"] = "torch"
+    """distillation: what decodes the teacher's outputs; never chosen by what is installed"""
     weight_decay: Annotated[float, Field(ge=0)] | Open = chosen(
         "for sentences by rate and steps of an epoch, at most 0.3; else 0", 0.0
     )
@@ -204,9 +207,6 @@ class TrainingFields(Section, Generic[Open]):
     """CPU threads of a process"""
     processes: Positive | Open = chosen("2 for a long run of heavy steps without threads, else 1", 1)
     """processes that share every update; two of one thread beat one of two"""
-
-
-Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes
 
 
 class SearchSettings(Section):

@@ -17,9 +17,9 @@ from regard.checkpoint import (
     RECIPE,
     STATE,
     is_run,
+    read_codecs,
     read_facts,
     read_plan,
-    read_tokenizers,
     resume_line,
     start_run,
     write_facts,
@@ -176,8 +176,8 @@ def _reopen(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     corpus = load_corpus(plan.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
-    tokenizers = read_tokenizers(out, plan, corpus.images)
-    return assemble_setup(plan, corpus, tokenizers, resumed=(out / STATE).is_file()), facts
+    codecs = read_codecs(out, plan, corpus.images)
+    return assemble_setup(plan, corpus, codecs, resumed=(out / STATE).is_file()), facts
 
 
 def _go_on(setup: Setup, state: State, out: Path) -> None:

@@ -6,15 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from regard.checkpoint import read_tokenizers
+from regard.checkpoint import read_codecs
 from regard.config import Plan, Settings
 from regard.config.settings import PICTURE_ENCODERS
-from regard.data.batches import Pairs, Ragged, encode_pairs
-from regard.data.bpe_dropout import BpeDropout
+from regard.data.batches import Pairs, encode_pairs
+from regard.data.codecs import SourceCodec, TargetCodec, train_codecs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
-from regard.data.image_store import ImageCodec
 from regard.data.lexicon import Lexicon, learn_lexicon
-from regard.data.tokenizer import ClassLabels, Tokenizer
+from regard.data.token_store import TokenStore
 from regard.errors import UserError
 from regard.experiment.init_from import copy_weights
 from regard.experiment.resolve import resolve
@@ -31,8 +30,8 @@ class Setup:
     plan: Plan
     corpus: Corpus
     task: Task
-    source: Tokenizer | ImageCodec
-    target: Tokenizer | ClassLabels
+    source: SourceCodec
+    target: TargetCodec
     model: Model
     train: Pairs
     dev: Pairs
@@ -46,7 +45,7 @@ class Setup:
     def lexicon(self) -> Lexicon | None:
         """Of a translation with a large vocabulary; None of others, where a short list would gain nothing."""
         source, target = self.train.source, self.train.target
-        if self.task != "translation" or not isinstance(source, Ragged) or self.target.size < LARGE:
+        if self.task != "translation" or not isinstance(source, TokenStore) or self.target.size < LARGE:
             if self.plan.search.short_list:
                 raise UserError(
                     f"search.short_list is for translations with a vocabulary of {LARGE:,} entries or more, and this "
@@ -57,39 +56,37 @@ class Setup:
 
 
 def new_setup(settings: Settings) -> Setup:
-    """A new run's: open settings are chosen, tokenizers trained, weights drawn; or tokenizers and weights are those of
+    """A new run's: open settings are chosen, codecs trained, weights drawn; or codecs and weights are those of
     `training.init_from`. No file is written."""
     corpus = load_corpus(settings.data)
     plan = resolve(settings, corpus)
     _check_fit(plan, corpus)
     earlier = plan.training.init_from
     if earlier is not None:
-        return assemble_setup(plan, corpus, read_tokenizers(Path(earlier), plan, corpus.images))
-    return assemble_setup(plan, corpus, _train_tokenizers(plan, corpus))
+        return assemble_setup(plan, corpus, read_codecs(Path(earlier), plan, corpus.images))
+    return assemble_setup(plan, corpus, train_codecs(plan, corpus))
 
 
 def assemble_setup(
     plan: Plan,
     corpus: Corpus,
-    tokenizers: tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels],
+    codecs: tuple[SourceCodec, TargetCodec],
     resumed: bool = False,
 ) -> Setup:
-    """The same from a plan and trained tokenizers. `resumed`: the saved weights will replace these."""
-    source, target = tokenizers
+    """The same from a plan and trained codecs. `resumed`: the saved weights will replace these."""
+    source, target = codecs
     model = build_model(plan.model, source.size, target.size, source is target, plan.training.seed)
     skipped = Counter(one.why for one in corpus.skipped)
     encoded = []
-    for split, examples in (("training", corpus.train), ("development", corpus.dev)):
-        pairs, left_out = encode_pairs(examples, source, target, _longest(plan, model, examples))
+    rate = plan.training.bpe_dropout
+    for split, examples, dropout in (("training", corpus.train, rate), ("development", corpus.dev, 0.0)):
+        pairs, left_out = encode_pairs(examples, source, target, _longest(plan, model, examples), dropout)
         skipped.update(one.why for one in left_out)
         if len(pairs) == 0:
             why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
-    if plan.training.bpe_dropout > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
-        longest = _longest(plan, model, corpus.train) + 1  # with its mark
-        train = replace(train, bpe_dropout=(BpeDropout.of(source, longest), BpeDropout.of(target, longest)))
     if plan.training.processes > len(train):
         raise UserError(
             f"training.processes = {plan.training.processes}, but there are {len(train)} training pairs; "
@@ -132,20 +129,6 @@ def _check_fit(plan: Plan, corpus: Corpus) -> None:
         raise UserError(f"training.metric = {metric!r} compares outputs, but every source is empty; take 'loss'")
     if task == "classification" and metric in ("exact", "bleu", "chrf"):
         raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
-
-
-def _train_tokenizers(plan: Plan, corpus: Corpus) -> tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels]:
-    kind, size = plan.tokenizer.kind, plan.tokenizer.size
-    sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
-    if plan.tokenizer.shared:
-        assert corpus.images is None
-        both = Tokenizer.train([*sources, *targets], kind, size)
-        return both, both
-    if corpus.images is not None:
-        source = ImageCodec.train(sources, plan.model.image_size, corpus.images)
-    else:
-        source = Tokenizer.train(sources, kind, size)
-    return source, ClassLabels.train(targets) if plan.model.decoder == "none" else Tokenizer.train(targets, kind, size)
 
 
 def _longest(plan: Plan, model: Model, examples: list[Example]) -> int:

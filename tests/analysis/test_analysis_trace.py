@@ -21,13 +21,15 @@ from regard.nn.taps import watching
 
 
 def model_of(preset: str, **fields: object) -> Model:
-    config = plan_model(settle({"model": {"preset": preset, "width": 12, "heads": 2, "depth": 2, **fields}}).model)
+    config = plan_model(
+        plan_model(settle({"model": {"preset": preset, "width": 12, "heads": 2, "depth": 2, **fields}}).model)
+    )
     return build_model(config, 9, 9, False, seed=1).eval()
 
 
 def forced_pair(source: list[int], target: list[int]) -> ForcedPair:
     tokens = tuple(f" w{i}" for i in source), tuple(f" v{i}" for i in target)
-    return ForcedPair([*source, 2], [1, *target], (*tokens[0], "</s>"), ("<s>", *tokens[1]), (*tokens[1], "</s>"))
+    return ForcedPair(source, [1, *target], (*tokens[0], "</s>"), ("<s>", *tokens[1]), (*tokens[1], "</s>"))
 
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive", "convolution", "transformer-language"])
