@@ -84,9 +84,7 @@ def _tokenizer(kind: str, texts: list[str], rounds: int) -> Tokenizer:
 
 def _waiting(fields: dict[str, object], size: int, pairs: Pairs, batches: Sequence[np.ndarray]) -> list[float]:
     """The share of each step that goes by before it has its batch."""
-    state = new_state(
-        build_model(plan_model(plan_model(settle({"model": fields}).model)), size, size, True, 1), TRAINING
-    )
+    state = new_state(build_model(plan_model(settle({"model": fields}).model), size, size, True, 1), TRAINING)
     update(state, make_batch(pairs, batches[0]), 1e-4, TRAINING)  # the first step is slow, and does not count
     shares = []
     for rows in batches:

@@ -54,7 +54,7 @@ def main() -> None:
 def _both(fields: dict[str, object], size: int, batches: list[Batch], seed: int) -> tuple[nn.Module, nn.Module]:
     """The two models after a step on each batch. Theirs has three tables of embeddings in an LSTM, so ours has too."""
     tied = fields["preset"] == "transformer"
-    config = plan_model(plan_model(settle({"model": {**fields, "tied_embeddings": tied}}).model))
+    config = plan_model(settle({"model": {**fields, "tied_embeddings": tied}}).model)
     state = new_state(build_model(config, size, size, True, seed), TRAINING)
     torch.manual_seed(seed)
     plain = plain_model(fields, size)

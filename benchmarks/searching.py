@@ -79,7 +79,7 @@ def _measure(
 
 def _endless(preset: str, width: int, size: int) -> Model:
     model = build_model(
-        plan_model(plan_model(settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model)),
+        plan_model(settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model),
         size,
         size,
         True,

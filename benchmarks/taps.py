@@ -96,7 +96,7 @@ def _asked(work: Callable[[], float]) -> int:
 
 
 def _model(name: str, size: int) -> State:
-    config = plan_model(plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model))
+    config = plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model)
     return new_state(build_model(config, size, size, True, seed=1), TRAINING)
 
 

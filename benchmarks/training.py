@@ -90,9 +90,7 @@ def _gigaflop(step: Step, batches: list[Batch]) -> float:
 
 
 def _ours(fields: dict[str, object], size: int) -> Step:
-    state = new_state(
-        build_model(plan_model(plan_model(settle({"model": fields}).model)), size, size, True, seed=1), TRAINING
-    )
+    state = new_state(build_model(plan_model(settle({"model": fields}).model), size, size, True, seed=1), TRAINING)
 
     def step(batch: Batch) -> None:
         update(state, batch, 1e-4, TRAINING)

@@ -21,9 +21,7 @@ from regard.nn.taps import watching
 
 
 def model_of(preset: str, **fields: object) -> Model:
-    config = plan_model(
-        plan_model(settle({"model": {"preset": preset, "width": 12, "heads": 2, "depth": 2, **fields}}).model)
-    )
+    config = plan_model(settle({"model": {"preset": preset, "width": 12, "heads": 2, "depth": 2, **fields}}).model)
     return build_model(config, 9, 9, False, seed=1).eval()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tiny_plans import tiny_plan
 
-from regard.config import (, plan_model
+from regard.config import (
     PRESETS,
     Settings,
     merge,
@@ -48,10 +48,10 @@ def test_merging_is_associative_has_a_unit_and_repeats_harmlessly(one: dict, two
 
 
 def test_a_preset_lies_beneath_what_was_set_by_hand() -> None:
-    model = plan_model(plan_model(settle({"model": {"cell": "gru", "preset": "lstm-dot"}}, {"model": {"width": 10}}).model))
+    model = plan_model(settle({"model": {"cell": "gru", "preset": "lstm-dot"}}, {"model": {"width": 10}}).model)
     assert (model.cell, model.score, model.width) == ("gru", "dot", 10)
     later = plan_model(
-        plan_model(settle({"model": {"preset": "transformer", "depth": 5}}, {"model": {"preset": "lstm-dot"}}).model)
+        settle({"model": {"preset": "transformer", "depth": 5}}, {"model": {"preset": "lstm-dot"}}).model
     )
     assert (later.encoder, later.depth) == ("rnn", 5)
 
@@ -66,7 +66,7 @@ def test_settling_leaves_the_presets_as_they_are(preset: str) -> None:
 
 def test_a_configuration_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
-        plan_model(plan_model(settle().model)).width = 3
+        plan_model(settle().model).width = 3
 
 
 @pytest.mark.parametrize("preset", [None, *PRESETS])

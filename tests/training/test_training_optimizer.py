@@ -16,7 +16,7 @@ RATE = 0.01
 
 def model_of(preset: str, **fields) -> Model:
     tree = {"preset": preset, "width": 16, "depth": 1, "dropout": 0.0, **fields}
-    return build_model(plan_model(plan_model(settle({"model": tree}).model)), 40, 40, True, seed=1)
+    return build_model(plan_model(settle({"model": tree}).model), 40, 40, True, seed=1)
 
 
 def stepped(model: Model, optimizer: str, **settings: float | None) -> tuple[Optimizer, dict[str, Tensor]]:

@@ -19,7 +19,5 @@ def fresh(training: TrainingPlan, preset: str = "transformer", **fields: float) 
     """Two small layers with much dropout, before the first step."""
     prepare(1)
     small = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "attention_dropout": 0.1, **fields}
-    model = build_model(
-        plan_model(plan_model(settle({"model": small}).model)), TOKENIZER.size, TOKENIZER.size, True, training.seed
-    )
+    model = build_model(plan_model(settle({"model": small}).model), TOKENIZER.size, TOKENIZER.size, True, training.seed)
     return new_state(model, training)

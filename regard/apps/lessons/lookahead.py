@@ -154,7 +154,7 @@ def named(settings: Tree) -> Kinds:
     source = torch.tensor([[vocabulary[word] for word in each] for each in words])  # (n, 8)
     places = torch.tensor([next(place for place, word in enumerate(each) if word in MEANINGS) for each in words])
     senses = torch.tensor([one.sense for one in known])
-    config = plan_model(plan_model(settle({"model": settings["model"]}).model))
+    config = plan_model(settle({"model": settings["model"]}).model)
     model = build_model(config, len(vocabulary), len(SENSES), False, training["seed"])
     assert isinstance(model, Classifier)
 

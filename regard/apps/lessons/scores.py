@@ -42,7 +42,7 @@ def costs(name: str, width: int) -> tuple[int, dict[str, Callable[[], None]]]:
     """Parameters of a score, and the work to be timed, forward and backward: the whole model as it trains; the same
     with the decoder's loop in the open for all alike; and attention alone, all queries at once, as a Transformer asks.
     """
-    config = plan_model(plan_model(settle({"model": {"preset": PRESETS[name], "width": width, "dropout": 0.0}}).model))
+    config = plan_model(settle({"model": {"preset": PRESETS[name], "width": width, "dropout": 0.0}}).model)
     model = build_model(config, VOCABULARY, VOCABULARY, True, seed=1)
     assert isinstance(model, Seq2Seq) and isinstance(model.decoder, RecurrentDecoder)
     generator = torch.Generator().manual_seed(1)

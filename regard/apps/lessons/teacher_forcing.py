@@ -45,7 +45,7 @@ WAYS = (Way(TRANSFORMER, True), Way(LSTM, True), Way(RNN, True), Way(TRANSFORMER
 
 def language_model(name: str, width: int, seed: int) -> Model:
     tree = {"model": {**PRESETS[name], "width": width, "depth": DEPTH, "heads": 4, "dropout": 0.0}}
-    return build_model(plan_model(plan_model(settle(tree).model)), LETTERS, LETTERS, True, seed)
+    return build_model(plan_model(settle(tree).model), LETTERS, LETTERS, True, seed)
 
 
 def all_at_once(model: Model, target: Tensor) -> Tensor:
