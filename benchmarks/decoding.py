@@ -36,7 +36,7 @@ from regard.data.tokenizer import EOS
 from regard.inference.ctranslate2.conversion import built_model, why_not
 from regard.inference.ctranslate2.decoder import PATIENCE
 from regard.pipeline import Translator
-from regard.threads import same_threads
+from regard.threads import limit_threads
 
 HERE = Path(__file__).resolve().parent
 LONGEST = 500  # tokens that a peer is asked to write
@@ -193,7 +193,7 @@ def _by_hand(model: Translator, precision: str, alike: bool = False) -> Translat
     import ctranslate2
 
     built = built_model(model.model, model.run.plan.model, model.run.path, precision)  # pyrefly: ignore
-    with same_threads():  # those of torch, which runs in this process, too
+    with limit_threads():  # those of torch, which runs in this process, too
         translator = ctranslate2.Translator(str(built), "cpu", inter_threads=2, intra_threads=1)
 
     def translate(texts: list[str], beams: int) -> object:

@@ -16,7 +16,7 @@ from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch,
 from regard.inference import decode
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
 from regard.training.state import State, new_state
 
@@ -26,7 +26,7 @@ TRAINING = TrainingPlan(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, la
 
 def main() -> None:
     options = _options()
-    threads = prepare(options.threads)
+    threads = configure_torch(options.threads)
     corpus = load_corpus(DataSettings(corpus="dates", examples=5000))
     texts = [text for example in corpus.train for text in (example.source, example.target)]
     tokenizer = Tokenizer.train(texts, "word", 2000)

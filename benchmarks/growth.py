@@ -24,7 +24,7 @@ from regard.apps.lessons.complexity import exponent, saved_bytes
 from regard.apps.lessons.three_ways import convolution, fused_attention, open_attention
 from regard.nn.masks import key_mask
 from regard.nn.recurrent import Stack
-from regard.threads import prepare
+from regard.threads import configure_torch
 
 Layer = Callable[[int], tuple[nn.Module, Callable[[Tensor], Tensor]]]
 
@@ -63,7 +63,7 @@ LAYERS: dict[str, Layer] = {
 
 def main() -> None:
     options = _options()
-    prepare(1)
+    configure_torch(1)
     lengths = [16 << shift for shift in range(options.longest.bit_length()) if 16 << shift <= options.longest]
     layers = {name: make(options.width) for name, make in LAYERS.items()}
     work: dict[tuple[str, int], Callable[[], None]] = {}

@@ -21,7 +21,7 @@ from regard.config import plan_model, settle
 from regard.data import Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
 from regard.models.build import build_model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
 from regard.training.state import new_state
 
@@ -30,7 +30,7 @@ STEPS = 10
 
 def main() -> None:
     options = _options()
-    prepare(None)
+    configure_torch(None)
     sides = some_texts(options)
     texts = [*sides[0], *sides[1]]
     characters = sum(map(len, texts))

@@ -22,7 +22,7 @@ from regard.config import plan_model, settle
 from regard.data import Batch, encode_pairs, make_batch, plan
 from regard.data.tokenizer import PAD
 from regard.models.build import build_model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
 from regard.training.state import new_state
 
@@ -34,7 +34,7 @@ def main() -> None:
     if options.source is None:
         print("## Quality after a pass: left out, for want of text: --source FILE --target FILE")
         return
-    threads = prepare(options.threads)
+    threads = configure_torch(options.threads)
     examples, tokenizer = some_examples(options)
     train, dev = (encode_pairs(some, tokenizer, tokenizer)[0] for some in (examples[:-HELD_OUT], examples[-HELD_OUT:]))
     held_out = [make_batch(dev, rows) for rows in plan(dev, BATCH_TOKENS, seed=1, epoch=0)]

@@ -22,7 +22,7 @@ from regard.data.tokenizer import EOS
 from regard.inference import decode
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.threads import prepare
+from regard.threads import configure_torch
 
 FAMILIES = ("lstm-additive", "convolution", "transformer")
 
@@ -44,7 +44,7 @@ SHOWN = {"beams": "beams", "batch, padded source tokens": "batch_tokens", "lengt
 
 def main() -> None:
     options = _options()
-    prepare(2)
+    configure_torch(2)
     models = {preset: _endless(preset, options.width, options.size) for preset in FAMILIES}
     cases = {case for sweep in SWEEPS.values() for case in sweep}
     speeds = _measure(models, cases, options)

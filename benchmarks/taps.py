@@ -26,7 +26,7 @@ from regard.inference import decode
 from regard.models.build import build_model
 from regard.nn import taps
 from regard.nn.taps import Tap
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
 from regard.training.state import State, new_state
 
@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     rounds = parser.parse_args().rounds
-    prepare(1)
+    configure_torch(1)
     corpus = load_corpus(DataSettings(corpus="dates", examples=5000))
     texts = [text for example in corpus.train for text in (example.source, example.target)]
     tokenizer = Tokenizer.train(texts, "word", 2000)

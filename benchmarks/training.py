@@ -28,7 +28,7 @@ from regard.config import TrainingPlan, plan_model, settle
 from regard.data import Batch, Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
 from regard.models.build import build_model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
 from regard.training.state import new_state
 
@@ -49,7 +49,7 @@ UNCOUNTED = {  # products that torch's counter does not know
 
 def main() -> None:
     options = _options()
-    threads = prepare(options.threads)
+    threads = configure_torch(options.threads)
     pairs, size = some_pairs(options)
     batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: options.steps + 1]]
     tokens = sum(batch.token_count for batch in batches[1:])

@@ -34,7 +34,7 @@ from regard.experiment.resume import extend_plan
 from regard.experiment.setup import Setup, assemble_setup, new_setup
 from regard.experiment.validation import make_validate
 from regard.files import write_text
-from regard.threads import Interrupt, prepare
+from regard.threads import Interrupt, configure_torch
 from regard.training import loop
 from regard.training.checkpoint_selection import Selection, select
 from regard.training.curve import curve_svg
@@ -139,7 +139,7 @@ def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
         raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
-    threads = prepare(settings.training.threads)
+    threads = configure_torch(settings.training.threads)
     setup = new_setup(settings)
     corpus = setup.corpus
     facts = {
@@ -172,7 +172,7 @@ def _reopen(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
             f"restore it, or train anew from {out / RECIPE}"
         )
     plan = extend_plan(settings, read_plan(out))
-    prepare(plan.training.threads)
+    configure_torch(plan.training.threads)
     corpus = load_corpus(plan.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")

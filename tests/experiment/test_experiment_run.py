@@ -23,7 +23,7 @@ from regard.evaluation.evaluate import teacher_forced
 from regard.experiment import RunResult, resolve, run_experiment
 from regard.experiment.setup import Setup
 from regard.experiment.validation import make_validate
-from regard.training.loop import Look
+from regard.training.loop import Validate
 from regard.training.report import ProgressLine, Report, read_metrics
 from regard.weights import read_tensors
 
@@ -126,7 +126,7 @@ def test_the_result_reported_is_that_of_the_saved_model(
     looks: list[dict[str, float]] = []
     real = make_validate
 
-    def counted(setup: Setup) -> Look:
+    def counted(setup: Setup) -> Validate:
         look = real(setup)
 
         def changed() -> dict[str, float]:
