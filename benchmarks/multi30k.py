@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import regard
-from regard.checkpoint import is_run, read_config, read_facts
+from regard.checkpoint import is_run, read_facts, read_plan
 from regard.config import settle
 from regard.evaluation.report import TranslationReport
 from regard.experiment.distill import taught
@@ -205,7 +205,7 @@ def _out(name: str, seed: int, options: argparse.Namespace) -> Path:
 
 def _report(runs: list[Path], search: dict[str, Any], options: argparse.Namespace) -> TranslationReport:
     """Of one run, or of several as an ensemble, on the test set."""
-    model = regard.load(runs[0], 2, ensemble=runs[1:])
+    model = regard.load(runs[0], 2, engine="torch", ensemble=runs[1:])
     assert isinstance(model, regard.Translator)
     tokenize = None if options.raw else "none"
     report = model.evaluate(model.run.examples("test"), model.search_with(**search), tokenize=tokenize)
@@ -215,7 +215,7 @@ def _report(runs: list[Path], search: dict[str, Any], options: argparse.Namespac
 
 def _expect(out: Path, settings: dict[str, Any]) -> None:
     """Refuses a run of another recipe."""
-    config = read_config(out)
+    config = read_plan(out)
     for section in ("tokenizer", "model", "training"):
         for key, value in settings[section].items():
             stored = getattr(getattr(config, section), key)

@@ -17,7 +17,7 @@ import torch
 from _machine import machine
 from _rounds import spread
 
-from regard.config import SearchSettings, settle
+from regard.config import SearchSettings, plan_model, settle
 from regard.data.tokenizer import EOS
 from regard.inference import decode
 from regard.kernels.fusion import fuse
@@ -79,8 +79,15 @@ def _measure(
 
 
 def _endless(preset: str, width: int, size: int) -> Model:
-    config = settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model
-    model = fuse(build_model(config, size, size, True, 1))
+    model = fuse(
+        build_model(
+            plan_model(settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model),
+            size,
+            size,
+            True,
+            1,
+        )
+    )
     with torch.no_grad():
         model.output_layer.bias[EOS] = -1e9
     return model.eval()

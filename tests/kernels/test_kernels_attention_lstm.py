@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 import torch
 
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.kernels.attention_lstm import AttentionLSTMWeights
 from regard.kernels.fusion import fuse
 from regard.models.build import build_model
@@ -24,7 +24,7 @@ def test_one_node_is_the_loop(widths: tuple[int, int], scale: int, query: str) -
     torch.manual_seed(1)
     fields = {"preset": "lstm-additive", "encoder_width": widths[0], "decoder_width": widths[1], "dropout": 0.0}
     fields["query"] = query
-    plain = build_model(settle({"model": fields}).model, V, V, True, seed=1).double()
+    plain = build_model(plan_model(settle({"model": fields}).model), V, V, True, seed=1).double()
     with torch.no_grad():
         for name, parameter in plain.named_parameters():
             if name.endswith(("score.query_proj.weight", "score.key_proj.weight")):
@@ -48,7 +48,7 @@ def test_one_node_is_the_loop(widths: tuple[int, int], scale: int, query: str) -
 @pytest.mark.parametrize("query", ["state", "state-and-token"])
 def test_in_training_queries_have_the_tokens_after_dropout(query: str) -> None:
     fields = {"preset": "lstm-additive", "width": 8, "dropout": 0.4, "query": query}
-    model = fuse(build_model(settle({"model": fields}).model, V, V, True, seed=1)).double().train()
+    model = fuse(build_model(plan_model(settle({"model": fields}).model), V, V, True, seed=1)).double().train()
     torch.manual_seed(3)
     source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T))
     mask = torch.ones_like(source, dtype=torch.bool)
@@ -63,7 +63,7 @@ def test_in_training_queries_have_the_tokens_after_dropout(query: str) -> None:
 def test_its_state_can_be_continued() -> None:
     torch.manual_seed(2)
     fields = {"preset": "lstm-additive", "width": 8}
-    model = fuse(build_model(settle({"model": fields}).model, V, V, True, seed=1)).eval()
+    model = fuse(build_model(plan_model(settle({"model": fields}).model), V, V, True, seed=1)).eval()
     source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T + 1))
     memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
     whole, _ = model.step(target, memory, model.start(memory))

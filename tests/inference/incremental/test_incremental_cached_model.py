@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import regard
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.inference.incremental.cached_model import CachedInferenceModel, PackedModel, incremental
 from regard.inference.incremental.model import StepwiseModel
 from regard.models.build import build_model
@@ -19,7 +19,7 @@ FIELDS = {"width": 16, "depth": 1, "heads": 2, "dropout": 0.3}
 
 @pytest.mark.parametrize("preset", ["lstm-additive", "transformer"])
 def test_when_it_is_built(preset: str) -> None:
-    model = build_model(settle({"model": {"preset": preset, **FIELDS}}).model, 11, 11, True, seed=1).eval()
+    model = build_model(plan_model(settle({"model": {"preset": preset, **FIELDS}}).model), 11, 11, True, seed=1).eval()
     cached = CachedInferenceModel(model)
     first = cached.model()
     assert first is not model and cached.model() is first
