@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from regard.config import SearchSettings
 from regard.errors import UserError
 from regard.files import check_writable
+from regard.plotting import check_ending
 
 if TYPE_CHECKING:
     from regard.analysis.overlay import Overlay
@@ -52,8 +53,8 @@ def look(
     without
         Silence an attention, or one of its heads: decoder.layers.1.cross_attention.2; may be given several times.
     tree
-        Follow the beam search instead: what it kept at each step, what ended, and the way to the winner; --out as .svg
-        or .html.
+        Follow the beam search instead: what it kept at each step, what ended, and the way to the winner; --out as
+        .svg, .png or .html.
     """
     from regard.pipeline import Captioner, load
 
@@ -100,8 +101,8 @@ def _check(model: Pipeline, attention: str | None, all: bool, out: Path | None) 
         raise UserError("--all: of a picture one attention is drawn; choose it, or give --out x.html, which has all")
     if attention is None and not attention_heads(model.model):
         raise UserError("this model has no attention to look at; `regard probe` reads its hidden states")
-    if out is not None and out.suffix not in (".svg", ".png", ".html"):
-        raise UserError(f"{out}: a map is saved as .svg, .png or .html; name the file so")
+    if out is not None:
+        check_ending(out)
 
 
 def _draw(seen: Trace, heading: str | None, attention: str | None, all: bool, out: Path | None) -> int:
@@ -148,8 +149,8 @@ def _follow(model: Pipeline, text: str, given: SearchSettings, out: Path | None)
     if not isinstance(model, SourceToText):
         raise UserError("--tree follows a translation; this run does something else")
     search = model.search_with(given)
-    if out is not None and out.suffix not in (".svg", ".html"):
-        raise UserError(f"{out}: a tree is saved as .svg or .html; name the file so")
+    if out is not None:
+        check_ending(out)
     found = model.beam_tree(text, search)
     print(tree_text(found, model.target_codec.decode))
     if out is not None:

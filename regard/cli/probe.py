@@ -55,7 +55,7 @@ def probe(
         The share of each head's attention on the previous token, the next, itself, the first, the end, the same word,
         the antecedent of a pronoun (stories), the aligned source word (dates), each beside chance.
     out
-        Save the plot by layer as .svg or .png (needs matplotlib).
+        Save the plot by layer as .svg, .png (needs the extra [plot]) or .html.
     json
         The report as JSON.
     """
@@ -72,9 +72,10 @@ def probe(
     report = _probe(model, tags, column, sentences, seed)
     print(jsonlib.dumps(report.as_dict(), indent=2) if json else render(report))
     if out is not None:
-        from regard.analysis.plots import probe_plot
+        from regard.analysis.probe_chart import probe_chart
+        from regard.plotting import save_picture
 
-        print(f"saved {probe_plot(report, out)}", file=sys.stderr)
+        print(f"saved {save_picture(out, probe_chart(report))}", file=sys.stderr)
     return 0
 
 

@@ -41,7 +41,7 @@ def test_text_shades_by_weight(two_heads: AttentionMap) -> None:
 def test_svg_has_a_cell_for_every_weight_and_is_escaped(two_heads: AttentionMap, tmp_path: Path) -> None:
     text = two_heads.save(tmp_path / "map.svg").read_text()
     assert text.count("<title>") == 2 * 2 * 3
-    assert "<title>le → the: 1.000</title>" in text and "&lt;end&gt; &amp;" in text
+    assert "<title>le → the: 1.000 (head 0)</title>" in text and "&lt;end&gt; &amp;" in text
     import xml.etree.ElementTree as ElementTree
 
     assert ElementTree.fromstring(text).tag.endswith("svg")
@@ -57,7 +57,7 @@ def test_html_holds_the_weights_and_survives_a_script_token(two_heads: Attention
 
 
 def test_png(two_heads: AttentionMap, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("resvg_py")
     assert two_heads.save(tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
 
 

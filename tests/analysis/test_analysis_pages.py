@@ -124,7 +124,7 @@ def test_the_tree_of_a_beam(page: Any, tmp_path: Path) -> None:
     a, b = letters.encode("ab")
     tree = BeamTree(((Node((a,), -0.1, None), Node((b,), -2.0, None)), (Node((a, EOS), -0.2, -0.1),)), (a, EOS))
     visit = Visit(page, save_tree(tmp_path / "tree.html", tree, letters, "x → a"))
-    assert page.locator("g.way").count() == 3 and page.locator("g.pruned").count() == 1
+    assert page.locator("g.best").count() == 3 and page.locator("g.pruned").count() == 1
     opacity = page.eval_on_selector("g.pruned", "node => getComputedStyle(node).opacity")
-    assert float(opacity) < 0.5 and page.locator("path.way").count() == 2
+    assert float(opacity) < 0.5 and page.locator("path.best").count() == 2
     visit.check()

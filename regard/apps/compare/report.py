@@ -12,7 +12,7 @@ from pathlib import Path
 from regard.apps.compare.measure import Measured, measure
 from regard.apps.compare.sweep import Sweep, run_sweep
 from regard.files import write_text
-from regard.plotting import COLOURS, Line, Panel, page, picture, table
+from regard.plotting import COLOURS, Line, Panel, line_chart, page, table
 
 BY_LENGTH = "Exact match by length of the source in tokens (of a picture: of the caption in words)"
 
@@ -99,7 +99,7 @@ def html(title: str, standings: Sequence[Standing]) -> str:
     lines = [
         Line(standing.preset, run.curve, colours[standing.preset]) for standing in standings for run in standing.runs
     ]
-    parts.append(picture("", [Panel("on the development set, by step", lines)]))
+    parts.append(line_chart("", [Panel("on the development set, by step", lines)]))
     lengths = _lengths(standings)
     if lengths:
         body = [[keys[standing.preset], *_by_length(standing, lengths)] for standing in standings]

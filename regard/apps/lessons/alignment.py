@@ -10,14 +10,13 @@ import torch
 
 from regard.analysis.alignment import Gold, Link, alignment_error_rate
 from regard.analysis.maps import AttentionMap
-from regard.analysis.picture import map_svg
 from regard.analysis.trace import Trace
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
 from regard.apps.lessons.training import trained
 from regard.config import DataSettings, Tree, merge
 from regard.data.embedded.dates import Piece, WrittenDate, written_dates
 from regard.pipeline import Pipeline
-from regard.plotting import COLOURS, Axis, Bar, bars
+from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
 PAIRS = ("en-fr", "en-ja")
 MODELS: dict[str, Tree] = {
@@ -210,12 +209,12 @@ def _bars(found: dict[str, list[Alignment]]) -> str:
         guess = found[f"{pair}, {next(iter(MODELS))}"][0]
         entries.append(Bar(f"{pair}, the diagonal", guess.diagonal, colour=COLOURS[8]))
         entries.append(Bar(f"{pair}, any field", guess.uniform, colour=COLOURS[8]))
-    return bars("alignment error rate on unseen dates; 0 is perfect", entries, Axis("%", low=0, high=100))
+    return bar_chart("alignment error rate on unseen dates; 0 is perfect", entries, Axis("%", low=0, high=100))
 
 
 def _map(name: str, one: Alignment) -> str:
     """The example's map, by the first seed."""
-    return map_svg(AttentionMap(f"{name}: {one.attention}", torch.tensor([one.weights]), one.rows, one.columns))
+    return AttentionMap(f"{name}: {one.attention}", torch.tensor([one.weights]), one.rows, one.columns).svg()
 
 
 LESSON = Lesson(

@@ -8,7 +8,7 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, m
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
 from regard.config import Tree, merge
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 FIXED, ATTENTIVE = ("fixed vector", "fixed, at every step"), ("additive attention", "Transformer")
 MODELS: dict[str, Tree] = {
@@ -58,7 +58,7 @@ def run(budget: Budget) -> Finding:
         experiment=f"Four models of one width learn to reverse words of 1 to {longest} letters for {steps:,} steps; "
         "exact match on unseen words, by length.",
         tables=(Table(("model", f"up to {longest // 3} letters, %", "the longest third, %"), tuple(rows)),),
-        figures=(picture("", [figure]),),
+        figures=(line_chart("", [figure]),),
         verdicts=tuple(verdicts),
         numbers={"exact match by length": curves},
     )

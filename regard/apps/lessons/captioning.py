@@ -11,7 +11,7 @@ from regard.config import Tree, merge
 from regard.data.embedded.scene import Scene, parse
 from regard.data.embedded.shapes import mentions
 from regard.evaluation.pointing import on
-from regard.plotting import COLOURS, Axis, Bar, bars
+from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
 ATTENTION, FIXED = "attention over the grid", "one vector"
 MODELS: dict[str, Tree] = {
@@ -107,7 +107,7 @@ def _figure(words: dict[str, list[float]], pointed: list[float], by_chance: list
         Bar(name, mean(values), min(values), max(values), f"{mean(values):.1f}", COLOURS[place // 2])
         for place, (name, values) in enumerate(measured.items())
     ]
-    return bars("unseen scenes, a whisker over the seeds", entries, Axis("percent", low=0, high=100))
+    return bar_chart("unseen scenes, a whisker over the seeds", entries, Axis("percent", low=0, high=100))
 
 
 LESSON = Lesson(

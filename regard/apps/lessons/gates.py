@@ -19,7 +19,7 @@ from regard.data.examples import Example
 from regard.data.tokenizer import EOS
 from regard.models.classifier import Classifier
 from regard.models.recurrent import RecurrentEncoder
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 VANILLA, GATED = "vanilla RNN", {"GRU": "gru", "LSTM": "lstm"}
 CELLS = {VANILLA: "rnn", **GATED}
@@ -180,7 +180,7 @@ def _figure(
         for name, curves in fresh.items()
     }
     letters = Axis("letters between", log=True, low=accuracy[VANILLA][0][0][0])
-    return picture(
+    return line_chart(
         "",
         [
             Panel(

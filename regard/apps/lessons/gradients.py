@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.apps.lessons.bricks import Brick, bricks
 from regard.apps.lessons.complexity import exponent
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 FORWARD, CENTRAL = "(f(x+h) - f(x)) / h", "(f(x+h) - f(x-h)) / 2h"
 FORMULAS = (FORWARD, CENTRAL)
@@ -125,7 +125,7 @@ def run(budget: Budget) -> Finding:
         "autograd, for h from 0.1 to 1e-12; errors are relative to the gradient's norm. One derivative is wrong on "
         "purpose.",
         tables=(Table(("brick", "best error", "at h", "best error, central", "at h"), tuple(_rows(found))),),
-        figures=(picture("", [_panel({name: each[0] for name, each in found.items()}, wrong[0])]),),
+        figures=(line_chart("", [_panel({name: each[0] for name, each in found.items()}, wrong[0])]),),
         verdicts=tuple(verdicts),
         numbers={"errors": found, "wrong on purpose": wrong},
     )

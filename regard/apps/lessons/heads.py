@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.analysis.picture import map_svg
 from regard.analysis.roles import Known, measure_roles
 from regard.analysis.sweep import sweep
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, differences, margin, mean_range
@@ -23,7 +22,7 @@ from regard.config import Tree, merge
 from regard.data.tokenizer import BOS, EOS
 from regard.nn.taps import watching
 from regard.pipeline import Pipeline
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 HEADS, SHOWN = (1, 2, 4, 8), 4  # how many are compared, and of which model the heads are looked at
 DRAWN = ("encoder.layers.1.self_attention", "decoder.layers.0.cross_attention", "decoder.layers.1.cross_attention")
@@ -87,7 +86,7 @@ def divided(job: Tree) -> dict[str, Any]:
             "apart": mean(map(apart, weights.values())),
             "apart untrained": mean(map(apart, fresh.values())),
             "heads": described(pipeline) if described_too else [],
-            "maps": [map_svg(look.attention(name)) for name in DRAWN] if described_too else [],
+            "maps": [look.attention(name).svg() for name in DRAWN] if described_too else [],
         }
 
 
@@ -164,7 +163,7 @@ def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
         ]
         lines = [Line(title, curve, COLOURS[place]) for curve in curves]
         panels.append(Panel(f"{title}, a line a seed", lines, x=Axis("heads", log=True), y=Axis(low=0)))
-    return picture("", panels)
+    return line_chart("", panels)
 
 
 LESSON = Lesson(

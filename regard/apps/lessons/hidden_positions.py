@@ -11,7 +11,7 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, m
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import trained
 from regard.config import Tree, merge
-from regard.plotting import COLOURS, Axis, Line, Panel, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 NONE = "no positions"
 KINDS = {NONE: "none", "learned": "learned", "sinusoidal": "sinusoidal", "ALiBi": "alibi"}
@@ -115,7 +115,7 @@ def _figure(found: dict[str, list[Probed]], depth: int, length: int, blind: floa
         lines.append(line(name, [one.untrained for one in each], colour, True))
     lines.append(Line("always the middle", [(1.0, blind), (float(depth), blind)], COLOURS[8]))
     title = f"off by so many of {length} positions, mean over seeds; dashed: random weights"
-    return picture("", [Panel(title, lines, x=Axis("layer", low=0.8, high=depth + 0.2), y=Axis(low=0))])
+    return line_chart("", [Panel(title, lines, x=Axis("layer", low=0.8, high=depth + 0.2), y=Axis(low=0))])
 
 
 LESSON = Lesson(

@@ -19,7 +19,7 @@ from regard.data.tokenizer import EOS, Tokenizer
 from regard.models.build import build_model
 from regard.models.classifier import Classifier
 from regard.pipeline import Pipeline
-from regard.plotting import COLOURS, Axis, Bar, bars
+from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
 Kinds = dict[str, dict[str, float]]  # what was measured → where the clue stands → percent
 
@@ -239,7 +239,7 @@ def _figure(named: dict[str, dict[str, list[float]]]) -> str:
             mean, low, high = sum(found[kind]) / len(found[kind]), min(found[kind]), max(found[kind])
             entries.append(Bar(f"{name}, clue {kind}", mean, low, high, f"{mean:.1f} %", colour))
     axis = Axis("meaning told by the state at the word, in %", low=0, high=100)
-    return bars("does the state at the word know what the word means?", entries, axis)
+    return bar_chart("does the state at the word know what the word means?", entries, axis)
 
 
 LESSON = Lesson(

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.analysis.maps import AttentionMap
-from regard.analysis.picture import map_svg
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin
 from regard.config import settle
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.masks import causal_mask
 from regard.nn.taps import Watch, watching
+from regard.plotting import HeatMap, heat_map
 
 MODELS = ("transformer", "transformer-language", "convolution")
 LETTERS, BATCH, WIDTH, DEPTH = 30, 2, 32, 2
@@ -179,7 +178,7 @@ def run(budget: Budget) -> Finding:
 
 def _picture(title: str, matrix: Tensor) -> str:
     labels = tuple(str(place) for place in range(1, matrix.shape[1] + 1))
-    return map_svg(AttentionMap(title, (matrix / matrix.max()).sqrt()[None], labels, labels))
+    return heat_map(HeatMap(title, [(matrix / matrix.max()).sqrt().tolist()], labels, labels))
 
 
 LESSON = Lesson(

@@ -19,7 +19,7 @@ from regard.models.classifier import Classifier
 from regard.models.transformer import TransformerEncoder
 from regard.nn.masks import key_mask
 from regard.nn.taps import watching
-from regard.plotting import COLOURS, Axis, Line, Panel, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 Norm = Literal["pre", "post", "none"]
 NAMES: dict[Norm, str] = {"pre": "norm before each sublayer", "post": "norm after each", "none": "no norm"}
@@ -156,7 +156,7 @@ def _figure(at: At, depths: tuple[int, ...]) -> str:
         ]
         return Line(NAMES[norm], points, colour)
 
-    return picture(
+    return line_chart(
         "input of scale 1",
         [
             Panel(

@@ -14,7 +14,7 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, 
 from regard.apps.lessons.training import trained
 from regard.config import ModelSettings, Tree, merge, preset_fields
 from regard.models.build import build_model
-from regard.plotting import COLOURS, Axis, Bar, bars
+from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
 WIDTH, LENGTH, BATCH, VOCABULARY = 64, 12, 4, 50
 BLIND = "self-attention, 3 layers"  # with feed-forward layers, residuals and norms, and nothing that tells the order
@@ -160,7 +160,9 @@ def _residual_bars(residuals: dict[str, list[float]]) -> str:
         Bar(name, mean(values), min(values), max(values), f"{mean(values):.2g}", COLOURS[0 if name == BLIND else 1])
         for name, values in residuals.items()
     ]
-    return bars("distance of f(s(x)) from s(f(x))", entries, Axis("share of the largest output", log=True, low=1e-17))
+    return bar_chart(
+        "distance of f(s(x)) from s(f(x))", entries, Axis("share of the largest output", log=True, low=1e-17)
+    )
 
 
 def _exact_bars(exact: dict[str, list[float]]) -> str:
@@ -169,7 +171,7 @@ def _exact_bars(exact: dict[str, list[float]]) -> str:
         Bar(name, mean(values), min(values), max(values), colour=colours[name.split(", ", 1)[1]])
         for name, values in exact.items()
     ]
-    return bars("exact match on unseen sources", entries, Axis("%", low=0, high=100))
+    return bar_chart("exact match on unseen sources", entries, Axis("%", low=0, high=100))
 
 
 LESSON = Lesson(

@@ -8,7 +8,7 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differenc
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
 from regard.config import Tree, merge
-from regard.plotting import COLOURS, Axis, Line, Panel, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 NONE, KINDS, WAYS = (
     "none",
@@ -82,7 +82,7 @@ def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
         ]
         title = f"{kind} positions: words right, in %, a line a seed"
         panels.append(Panel(title, lines, x=Axis("letters of the word", low=1), y=Axis(low=0, high=102)))
-    return picture("", panels)
+    return line_chart("", panels)
 
 
 LESSON = Lesson(

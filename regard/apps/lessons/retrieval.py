@@ -8,12 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.analysis.maps import AttentionMap
-from regard.analysis.picture import map_svg
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.taps import watching
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, HeatMap, Line, Panel, Points, heat_map, line_chart
 
 KEYS, VALUES, WIDTH, BATCH = 100, 20, 64, 64
 ENTRIES = 8  # of each dictionary in training
@@ -183,7 +181,7 @@ def _figure(found: dict[str, list[Answers]], sizes: tuple[int, ...]) -> str:
     answers = [
         Line(name, one.accuracy, COLOURS[place]) for place, (name, each) in enumerate(found.items()) for one in each
     ]
-    return picture(
+    return line_chart(
         "",
         [
             Panel("weight on the right key, a line a seed", [*right, chance], x=across, y=Axis(low=0, high=1.02)),
@@ -195,7 +193,7 @@ def _figure(found: dict[str, list[Answers]], sizes: tuple[int, ...]) -> str:
 def _map(one: Answers) -> str:
     names = tuple(f"key {number}" for number in range(1, ENTRIES + 1))
     rows = tuple(f"{name}?" for name in names)
-    return map_svg(AttentionMap("one dictionary, each of its keys asked for", torch.tensor([one.weights]), rows, names))
+    return heat_map(HeatMap("one dictionary, queried with each of its keys", [one.weights], rows, names))
 
 
 LESSON = Lesson(

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin, mean_range
 from regard.nn.attention import Dot, ScaledDot, weigh
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 KEYS = 64
 SCORES = {"q·k": Dot(), "q·k / √d": ScaledDot()}
@@ -110,7 +110,7 @@ def run(budget: Budget) -> Finding:
                 ("d", *(f"{what}, {score}" for what in ("mean entropy", "median gradient") for score in SCORES)), rows
             ),
         ),
-        figures=(picture("", _panels(found, expected)),),
+        figures=(line_chart("", _panels(found, expected)),),
         verdicts=(
             margin(
                 f"at d = {widest:,} the softmax of q·k is peaked: entropy lost without the root",

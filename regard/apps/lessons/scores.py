@@ -18,7 +18,7 @@ from regard.models.build import build_model
 from regard.models.recurrent import RecurrentDecoder
 from regard.models.seq2seq import Seq2Seq
 from regard.nn.taps import watching
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 from regard.training.report import read_metrics
 
 ADDITIVE, FIXED = "additive", "fixed vector"
@@ -135,7 +135,7 @@ def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
         points = [(looks[0][0], mean(loss for _, loss in looks)) for looks in zip(*curves, strict=False)]
         lines.append(Line(name, points, colour, dashed=name == FIXED))
     panel = Panel("loss on unseen words by step, mean over seeds", lines, x=Axis("steps", low=0), y=Axis(log=True))
-    return picture("", [panel])
+    return line_chart("", [panel])
 
 
 LESSON = Lesson(

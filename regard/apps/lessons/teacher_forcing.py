@@ -15,7 +15,7 @@ from regard.config import settle
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 LETTERS, DEPTH = 50, 2
 TRANSFORMER, LSTM, RNN = "Transformer", "LSTM", "RNN"
@@ -137,7 +137,7 @@ def run(budget: Budget) -> Finding:
         f"medians of interleaved rounds. In series at length {longest}: how often a layer is called for one row, and "
         "with teacher forcing the longest chain of operations in the graph.",
         tables=(Table(titles, rows),),
-        figures=(picture("", _panels(tokens, times, chains)),),
+        figures=(line_chart("", _panels(tokens, times, chains)),),
         verdicts=(
             bound(
                 "the Transformer's chain is as long at every length: exponent", abs(exponent(chains[TRANSFORMER])), 0.01

@@ -17,7 +17,7 @@ from regard.nn.attention import MultiHeadAttention
 from regard.nn.convolution import GatedConvolution
 from regard.nn.recurrent import Stack
 from regard.nn.taps import Tap, watching
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 KERNEL, TOLERANCE, FITTED = 3, 0.25, 4
 RNN, CONVOLUTION, OPEN, FUSED = "RNN", "convolution", "self-attention", "self-attention, fused"
@@ -161,7 +161,7 @@ def run(budget: Budget) -> Finding:
         "In series: the longest chain of operations in the graph. Exponents: a line through the logarithms of the "
         f"{FITTED} largest lengths.",
         tables=(Table((*titles, f"layers until the last sees the first of {reaches[-1]}"), rows),),
-        figures=(picture("", _panels(times, memory, series)), picture("", [_sight(layers)])),
+        figures=(line_chart("", _panels(times, memory, series)), line_chart("", [_sight(layers)])),
         verdicts=(
             *(about("time", way, way.time, [grown(times[seed], way) for seed in budget.seeds]) for way in WAYS),
             *(about("memory", way, way.memory, [grown(memory, way)]) for way in WAYS),
