@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from regard.analysis.maps import visible
-from regard.data.tokenizer import BOS, EOS, Tokenizer
+from regard.data.codecs import TargetCodec
+from regard.data.vocabulary import BOS, EOS
 from regard.inference.beam_tree import BeamTree, Node
 from regard.plotting import save_picture
 from regard.plotting.tree import Box, draw_tree
@@ -31,27 +32,27 @@ def _text(node: Node, decode: Callable[[Sequence[int]], str]) -> str:
     return decode([token for token in node.tokens if token != EOS])
 
 
-def tree_svg(tree: BeamTree, tokenizer: Tokenizer, title: str) -> str:
+def tree_svg(tree: BeamTree, codec: TargetCodec, title: str) -> str:
     """A column for each step, the most probable at the top. Blue: the way to the winner. Pale: pruned before any end.
 
     In a box: the token, below it the log-probability of all so far; of what ended (■) also the score.
     """
     winner, lasting = tree.lineage(), _lasting(tree)
-    levels = [[Box(tokenizer.tokens([BOS])[0], hover="the start", kind="best")]]
+    levels = [[Box(codec.tokens([BOS])[0], hover="the start", kind="best")]]
     parents: dict[tuple[int, ...], int] = {(): 0}  # the row of each node in its column
     for nodes in tree.steps:
         boxes = []
         for node in nodes:
             numbers = f"{node.log_prob:.3f}" + ("" if node.score is None else f"  ■ {node.score:.3f}")
-            label = "■ end" if node.tokens[-1] == EOS else visible(tokenizer.tokens(node.tokens[-1:])[0])
+            label = "■ end" if node.tokens[-1] == EOS else visible(codec.tokens(node.tokens[-1:])[0])
             kind = "best" if node.tokens in winner else "kept" if node.tokens in lasting else "pruned"
-            boxes.append(Box(label, numbers, f"{_text(node, tokenizer.decode)} {numbers}", kind, parents[node.parent]))
+            boxes.append(Box(label, numbers, f"{_text(node, codec.decode)} {numbers}", kind, parents[node.parent]))
         parents = {node.tokens: row for row, node in enumerate(nodes)}
         levels.append(boxes)
     return draw_tree(title, levels)
 
 
-def save_tree(path: Path, tree: BeamTree, tokenizer: Tokenizer, title: str) -> Path:
+def save_tree(path: Path, tree: BeamTree, codec: TargetCodec, title: str) -> Path:
     """As .svg, .png or .html, which is the same in a page."""
     return save_picture(path, tree_svg(tree, tokenizer, title))
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.analysis.maps import AttentionMap
 from regard.analysis.receptive import receptive_fields
 from regard.analysis.rollout import cross_rollout, self_rollout
-from regard.data.image_store import Picture
+from regard.data.sources import Source
 from regard.errors import UserError
 from regard.inference.batching import device_of, pad_sources
 from regard.models.seq2seq import Model
@@ -30,7 +30,7 @@ TOGETHER = 4096  # tokens of one pass: its maps are all kept
 class ForcedPair:
     """What a model is given and what it is told to write: ids for the pass, tokens for the labels."""
 
-    source: list[int] | Picture  # ids with EOS
+    source: Source  # ids without EOS, or an image
     target_in: list[int]  # with BOS
     source_tokens: tuple[str, ...]
     input_tokens: tuple[str, ...]
@@ -161,7 +161,7 @@ def traces(model: Model, pairs: Sequence[ForcedPair], progress: Callable[[int], 
     """A trace a pair, in order. Those of equal lengths pass together: without padding every map is whole."""
     alike: dict[tuple[int, int], list[int]] = {}
     for row, pair in enumerate(pairs):
-        alike.setdefault((len(pair.source), len(pair.target_in)), []).append(row)
+        alike.setdefault((len(pair.source_tokens), len(pair.target_in)), []).append(row)
     found: dict[int, Trace] = {}
     for (source_length, target_length), rows in alike.items():
         size = max(1, TOGETHER // (source_length + target_length))
@@ -179,10 +179,9 @@ def traces(model: Model, pairs: Sequence[ForcedPair], progress: Callable[[int], 
 
 def _pass(model: Model, pairs: list[ForcedPair]) -> dict[str, Tensor]:
     with torch.inference_mode(), watching(model) as watch:
-        given = [one.source if isinstance(one.source, Picture) else one.source[:-1] for one in pairs]
-        ids, mask = pad_sources(given, device_of(model))
+        ids, mask = pad_sources([pair.source for pair in pairs], device_of(model))
         told = torch.tensor([one.target_in for one in pairs])
         model(ids, mask, told)
-    fields = receptive_fields(model, len(pairs[0].source), told.shape[1])
+    fields = receptive_fields(model, len(pairs[0].source_tokens), told.shape[1])
     seen = {f"{name}{FIELD}": field.expand(len(pairs), 1, *field.shape) for name, field in fields.items()}
     return watch.tensors() | seen

@@ -109,9 +109,8 @@ def _sweep(model: Pipeline, examples: list[Example], as_json: bool) -> str:
 def _roles(model: Pipeline, examples: list[Example], as_json: bool) -> str:
     from regard.analysis.roles import known_tokens, measure_roles, render
     from regard.data.embedded.truth import Truth, truths
-    from regard.data.image_store import ImageCodec
 
-    if isinstance(model.run.source_codec, ImageCodec):
+    if model.run.source_codec.kind == "images":
         raise UserError(
             "--roles measures looks at words, and this run reads pictures; regard evaluate measures pointing"
         )

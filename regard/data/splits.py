@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.data.examples import Example
-from regard.data.image_store import split_reference
+from regard.data.image_codec import split_reference
 from regard.errors import UserError
 
 SHARE = 0.05

@@ -6,7 +6,7 @@ from regard.analysis.overlay import Overlay, overlay
 from regard.analysis.trace import Trace
 from regard.data.corpus import Example
 from regard.data.embedded.scene import is_scene, parse
-from regard.data.image_store import ImageCodec
+from regard.data.image_codec import read_view
 from regard.data.images import Unreadable
 from regard.errors import UserError
 from regard.evaluation import Report, Score, evaluate_captions
@@ -32,8 +32,7 @@ class Captioner(SourceToText):
 
     def overlay(self, picture: str, trace: Trace, attention: str | None = None) -> Overlay:
         """The picture once for each word of a trace of it, dark where that attention (the last) had little weight."""
-        assert isinstance(self.source_codec, ImageCodec)
-        view = self.source_codec.view(picture, OVERLAY_SIDE)
+        view = read_view(picture, OVERLAY_SIDE)
         assert not isinstance(view, Unreadable), "it was read for the trace"
         names = trace.source_attentions
         chosen = attention or default_attention(trace)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from regard.checkpoint import Run
-from regard.data.tokenizer import Tokenizer
 from regard.errors import UserError
 from regard.models.ensemble import Ensemble
 
@@ -24,8 +23,7 @@ def ensemble_of(runs: Sequence[Run]) -> Ensemble:
 def _check_alike(run: Run, first: Run) -> None:
     """Probabilities of different tokens, or of another task, have no mean."""
     for side in ("source", "target"):
-        own, other = (getattr(each, f"{side}_tokenizer") for each in (run, first))
-        assert isinstance(own, Tokenizer) and isinstance(other, Tokenizer)
+        own, other = (getattr(member, f"{side}_codec") for member in (run, first))
         if not own.same_as(other):
             raise UserError(
                 f"{run.path} and {first.path} part their {side} text in different tokens; train both on the same data "

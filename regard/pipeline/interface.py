@@ -18,12 +18,10 @@ from regard.config import SearchSettings, settle
 from regard.data.batches import Batch, encode_pairs, make_batch, plan
 from regard.data.corpus import Example
 from regard.data.files import read_lines
-from regard.data.image_store import ImageCodec, Picture
-from regard.data.tokenizer import EOS
+from regard.data.sources import Source
 from regard.errors import UserError
 from regard.evaluation import Report, TeacherForced, teacher_forced
 from regard.inference import too_long
-from regard.inference.batching import Source
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import Replacement, watching
@@ -39,7 +37,7 @@ class Pipeline(ABC):
     def __init__(self, run: Run, model: Model | None = None) -> None:
         self.run = run
         self.model = model or run.model
-        self.source_codec = run.source_codec
+        self.source_codec, self.target_codec = run.source_codec, run.target_codec
         self._silenced: Mapping[str, Replacement] = {}
 
     # --- translating ---------------------------------------------------------------------------------------------
@@ -201,15 +199,6 @@ class Pipeline(ABC):
         return [make_batch(pairs, rows) for rows in plan(pairs, self.search.batch_tokens, seed=0, epoch=0)]
 
     # --- for the kinds of model ----------------------------------------------------------------------------------
-
-    def encoder_input(self, source: Source) -> tuple[list[int] | Picture, tuple[str, ...]]:
-        """All that the encoder reads, a text with its end, and a name for each of its positions."""
-        if isinstance(source, Picture):
-            assert isinstance(self.source_codec, ImageCodec)
-            return source, tuple(self.source_codec.tokens(source))
-        assert not isinstance(self.source_codec, ImageCodec)
-        ids = [*source, EOS]
-        return ids, tuple(self.source_codec.tokens(ids))
 
     def check_fits(self, source: Source, target: list[int]) -> None:
         """Refuse what is longer than the model's positions."""

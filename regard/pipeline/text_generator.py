@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from regard.analysis.trace import ForcedPair
 from regard.config import SearchSettings
 from regard.data.corpus import Example, load_corpus
-from regard.data.image_store import Picture
-from regard.data.tokenizer import BOS, EOS
+from regard.data.sources import Source, token_ids
+from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
 from regard.evaluation import Report, baselines, evaluate_language
 from regard.inference import decode
-from regard.inference.batching import Source
 from regard.pipeline.interface import Progress
 from regard.pipeline.result import NOTHING, Result
 from regard.pipeline.text_model import TextModel
@@ -39,11 +38,10 @@ class TextGenerator(TextModel):
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """The text and its continuation are one row of tokens, which the decoder reads after an empty source."""
-        assert not isinstance(source, Picture)
-        ids, tokens = [*source, *target_ids], self.target_codec.tokens
+        ids, tokens = [*token_ids(source), *target_ids], self.target_codec.tokens
         target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], target_in[1:])
-        return ForcedPair([EOS], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
+        return ForcedPair([], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def _report(
         self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None

@@ -10,11 +10,12 @@ from regard.checkpoint import LEXICON, Run
 from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import BOS, EOS, Tokenizer
+from regard.data.sources import Source
+from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
 from regard.evaluation import Report
 from regard.inference import Hypothesis, TooLong, decode
-from regard.inference.batching import Source, evaluating
+from regard.inference.batching import evaluating
 from regard.inference.beam_tree import BeamTree, beam_tree
 from regard.inference.incremental.prepared import Rehearsal
 from regard.models.seq2seq import Model
@@ -24,11 +25,6 @@ from regard.pipeline.result import NOTHING, Result, no_result
 
 class TextModel(Pipeline, ABC):
     """Hypotheses of a search become results."""
-
-    @property
-    def target_codec(self) -> Tokenizer:
-        assert isinstance(self.run.target_codec, Tokenizer)
-        return self.run.target_codec
 
     def result(self, source: Source, hypotheses: list[Hypothesis] | TooLong) -> Result:
         """`source`: ids or a picture; of a language model, the ids of the text that it continues."""
@@ -107,9 +103,9 @@ class SourceToText(TextModel, ABC):
         self.check_fits(source, target_ids if finished else target_ids[:-1])
         target_in = [BOS, *target_ids] if finished else [BOS, *target_ids[:-1]]
         target_out = [*target_ids, EOS] if finished else target_ids
-        source_in, source_tokens = self.encoder_input(source)
         tokens = self.target_codec.tokens
-        return ForcedPair(source_in, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
+        source_tokens = tuple(self.source_codec.source_tokens(source))
+        return ForcedPair(source, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def beam_tree(self, text: str, search: SearchSettings | None = None) -> BeamTree:
         """Every hypothesis that the beam search for this source kept, step by step. `search`: or the recipe's."""

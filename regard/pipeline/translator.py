@@ -19,11 +19,10 @@ from regard.checkpoint import Run
 from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.embedded.truth import truths
-from regard.data.image_store import Picture
+from regard.data.sources import Source, token_ids
 from regard.errors import UserError
 from regard.evaluation import Report, bleu_tokenizer, evaluate_translation
 from regard.inference import Hypothesis, TooLong
-from regard.inference.batching import Source
 from regard.inference.ctranslate2.decoder import FastDecoder
 from regard.models.seq2seq import Model
 from regard.nn.taps import watched
@@ -46,7 +45,7 @@ class Translator(SourceToText):
             yield from super().search_for(sources, search, progress)
             return
         self.lexicon_for(search)
-        texts = [source for source in sources if not isinstance(source, Picture)]
+        texts = [token_ids(source) for source in sources]
         left: list[int] = []
         for index, hypotheses in self.fast.decode(texts, search, progress):
             if hypotheses is None:

@@ -196,7 +196,7 @@ def test_look_follows_a_beam(translator_run: Path, tmp_path: Path, capsys: pytes
     picture = tmp_path / "tree.svg"
     status, _, err = said(capsys, "look", translator_run, "a b", "--tree", "--beams", 2, "--out", picture)
     assert status == 0 and str(picture) in err and 'class="best"' in picture.read_text()
-    status, out, _ = said(capsys, "look", translator_run, "a b", "--tree", "--out", tmp_path / "tree.png")
+    status, out, _ = said(capsys, "look", translator_run, "a b", "--tree", "--out", tmp_path / "tree.pdf")
     assert status == 2 and not out
 
 
