@@ -54,7 +54,7 @@ def tree_svg(tree: BeamTree, codec: TargetCodec, title: str) -> str:
 
 def save_tree(path: Path, tree: BeamTree, codec: TargetCodec, title: str) -> Path:
     """As .svg, .png or .html, which is the same in a page."""
-    return save_picture(path, tree_svg(tree, tokenizer, title))
+    return save_picture(path, tree_svg(tree, codec, title))
 
 
 def _lasting(tree: BeamTree) -> set[tuple[int, ...]]:
