@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from regard.plotting.axes import Axis, Scale
 from regard.plotting.line_chart import RIGHT, WIDTH
-from regard.plotting.sheet import COLOURS, line, rect, sheet, shorten, text, text_width, widest
+from regard.plotting.sheet import COLOURS, line, rect, sheet, shorten, text, title_width, widest
 
 ROW, TOP, BOTTOM, MARGIN, LABEL = 26, 40, 40, 24, 330
 
@@ -47,7 +47,7 @@ def bar_chart(title: str, bars: list[Bar], axis: Axis | None = None) -> str:
         parts.append(text(WIDTH - RIGHT, bottom + 32, axis.label, "soft", "end"))
     for row, bar in enumerate(bars):
         parts += _bar(bar, TOP + ROW * row, left, scale)
-    return sheet(title, max(WIDTH, 2 * MARGIN + text_width(title, 14)), bottom + BOTTOM, parts, adaptive=True)
+    return sheet(title, max(WIDTH, 2 * MARGIN + title_width(title)), bottom + BOTTOM, parts, adaptive=True)
 
 
 def _finite(value: float | None) -> TypeGuard[float]:

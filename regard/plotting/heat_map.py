@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from regard.plotting.sheet import TITLE, group, rect, shade, sheet, shorten, text, text_width, widest
+from regard.plotting.sheet import group, rect, shade, sheet, shorten, text, text_width, title_width, widest
 
 MARGIN, LABEL = 12, 16  # pixels; the longest label in units of its font size
 
@@ -48,7 +48,7 @@ def _draw(title: str, maps: Sequence[HeatMap], layout: Layout) -> str:
     longest = LABEL * layout.font
     left = MARGIN + 8 + min(longest, max(widest(shown.rows, layout.font) for shown in maps))
     parts = [text(MARGIN, 22, title, "title")]
-    y, right = 34.0, MARGIN + text_width(title, TITLE)
+    y, right = 34.0, MARGIN + title_width(title)
     for shown in maps:
         if layout is SMALL:
             parts.append(text(MARGIN, y + 14, shown.name, "heading"))

@@ -119,6 +119,11 @@ def text_width(content: str, size: float = SIZE) -> float:
     return size * sum(map(_width, content))
 
 
+def title_width(content: str) -> float:
+    """Titles are bold, which is wider by up to a sixth."""
+    return text_width(content, TITLE * 7 / 6)
+
+
 def widest(contents: Iterable[str], size: float = SIZE) -> float:
     return max((text_width(content, size) for content in contents), default=0.0)
 

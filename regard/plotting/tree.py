@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.plotting.sheet import TITLE, element, group, rect, sheet, shorten, text, text_width, tooltip
+from regard.plotting.sheet import element, group, rect, sheet, shorten, text, title_width, tooltip
 
 WIDTH, HEIGHT = 112, 36  # of a box
 ACROSS, DOWN = 148, 46  # from box to box
@@ -36,7 +36,7 @@ def draw_tree(title: str, levels: Sequence[Sequence[Box]]) -> str:
             boxes.append(_box(node, x, y))
             if level:
                 edges.append(_edge(x - ACROSS + WIDTH, TOP + node.parent * DOWN, x, y, node.kind))
-    width = max(LEFT + len(levels) * ACROSS, 2 * LEFT + text_width(title, TITLE))
+    width = max(LEFT + len(levels) * ACROSS, 2 * LEFT + title_width(title))
     height = TOP + max(map(len, levels)) * DOWN + 10
     return sheet(title, width, height, [text(LEFT, 24, title, "title"), *edges, *boxes])
 

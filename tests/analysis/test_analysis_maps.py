@@ -15,7 +15,7 @@ from regard.errors import UserError
 
 @pytest.fixture
 def two_heads() -> AttentionMap:
-    """Head 0 looks straight ahead, head 1 everywhere."""
+    """Head 0 attends to the diagonal, head 1 to everything."""
     weights = torch.stack((torch.eye(3)[:2], torch.full((2, 3), 1 / 3)))
     return AttentionMap("decoder.attention", weights, (" le", "</s>"), ("the", "<end> & </script>", " "))
 

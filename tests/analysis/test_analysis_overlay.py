@@ -20,7 +20,7 @@ from regard.plotting.overlay import GAP, LINE, PANEL
 
 @pytest.fixture
 def shown() -> Overlay:
-    """Four cells; of three words the first is two tokens, and the last looks at the last cell."""
+    """Four cells; of three words the first is two tokens, and the last attends to the last cell."""
     rows = ("a", "pple", " <b>", " tree", "</s>")
     weights = torch.full((2, 5, 4), 0.1)
     weights[:, :2, 0], weights[:, 2, 1], weights[:, 3, 3] = 0.7, 0.7, 0.7
@@ -41,10 +41,10 @@ def test_in_a_terminal(shown: Overlay) -> None:
     assert lines[0].startswith("██  │") and lines[-1].split() == ["appl", "<b>", "tree"]
 
 
-def test_the_svg_is_whole_and_dark_where_nobody_looked(shown: Overlay, tmp_path: Path) -> None:
+def test_the_svg_is_whole_and_dark_where_weights_are_low(shown: Overlay, tmp_path: Path) -> None:
     root = ET.parse(shown.save(tmp_path / "a.svg")).getroot()
-    rects = [one for one in root.iter("{http://www.w3.org/2000/svg}rect") if "opacity" in one.attrib]
-    assert len(rects) == 3 * 4 and [one.get("opacity") for one in rects[:2]] == ["0.00", "0.67"]
+    rects = [rect for rect in root.iter("{http://www.w3.org/2000/svg}rect") if "opacity" in rect.attrib]
+    assert len(rects) == 3 * 4 and [rect.get("opacity") for rect in rects[:2]] == ["0.00", "0.67"]
     labels = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert labels == ["the picture", "apple", "<b>", "tree"]
     assert "href" in next(root.iter("{http://www.w3.org/2000/svg}image")).attrib

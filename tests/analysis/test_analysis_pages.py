@@ -41,7 +41,7 @@ class Visit:
         return self.page.eval_on_selector_all("#map rect", "cells => cells.map(cell => cell.style.fill)")
 
     def pressed(self, selector: str) -> list[str]:
-        script = "buttons => buttons.filter(one => one.ariaPressed === 'true').map(one => one.textContent)"
+        script = "buttons => buttons.filter(button => button.ariaPressed === 'true').map(button => button.textContent)"
         return self.page.eval_on_selector_all(selector, script)
 
 
@@ -67,7 +67,7 @@ def trace_page(page: Any, tmp_path: Path) -> Visit:
     return Visit(page, Trace(tensors, SOURCE, INPUT, OUTPUT).save(tmp_path / "trace.html", "decoder.attention"))
 
 
-def test_pointing_at_a_cell_tells_its_weight(trace_page: Visit) -> None:
+def test_pointing_at_a_cell_shows_its_weight(trace_page: Visit) -> None:
     page = trace_page.page
     assert page.title() == "regard: the <cat> → le chat" and page.locator("#map rect").count() == 9
     page.locator("#map rect").nth(0).hover()

@@ -1,4 +1,4 @@
-"""The lecture's exercise: how many parameters has attention, and what do they depend on?"""
+"""The lecture's exercise: how many parameters does attention have, and what do they depend on?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def run(budget: Budget) -> Finding:
         verdicts=(
             Verdict("the exercise's answer is 300", exercise == 300, f"{exercise} for width {WIDTH}"),
             Verdict(
-                "they are as many at every length", len(set(counts.values())) == 1, f"{sorted(set(counts.values()))}"
+                "the number is the same at every length",
+                len(set(counts.values())) == 1,
+                f"{sorted(set(counts.values()))}",
             ),
         ),
         numbers={"exercise": exercise, "attention": counts, "linear": across_positions},
