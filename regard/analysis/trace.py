@@ -100,6 +100,13 @@ class Trace:
         """Those by which what is written looks at the source."""
         return looking_at_source(self.attentions, any(map(_of_encoder, self.tensors)))
 
+    @property
+    def default_attention(self) -> str:
+        """The last attention to the source; of a model without one, the last attention."""
+        if not self.attentions:
+            raise UserError("this model has no attention to look at")
+        return (self.source_attentions or self.attentions)[-1]
+
     def source_map(self, name: str) -> AttentionMap:
         """One of `source_attentions`, but only its part from the output (rows) to the source (columns)."""
         found = self.attention(name)

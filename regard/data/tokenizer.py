@@ -1,4 +1,4 @@
-"""Text ↔ ids. Every kind gives every text back exactly: what the vocabulary lacks is spelled in bytes."""
+"""Text ↔ ids. Every kind decodes to the exact text: what the vocabulary lacks is spelled in bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["BOS", "EOS", "PAD", "Tokenizer"]
 Kind = Literal["character", "word", "bpe", "unigram"]
 SIZES: dict[str, int] = {"character": 8000, "word": 16000, "bpe": 8000, "unigram": 8000}
 # Below this many texts the threads of the library cost more than they bring. Above, the library uses every core
-# (unless TOKENIZERS_PARALLELISM=false), and by itself stops doing so in a forked child, where it would hang.
+# (unless TOKENIZERS_PARALLELISM=false), except in a forked child, where it would block.
 PARALLEL_FROM = 64
 
 

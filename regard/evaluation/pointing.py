@@ -14,7 +14,7 @@ from regard.data.batches import Batch
 from regard.data.codecs import TargetCodec
 from regard.data.embedded.scene import SIDE, Scene, Thing
 from regard.data.embedded.shapes import mentions
-from regard.evaluation.metrics import Score, share
+from regard.evaluation.metrics import MetricScore, share
 from regard.inference.batching import device_of, evaluating
 from regard.models.seq2seq import Model
 from regard.nn.taps import Tap, watching
@@ -29,7 +29,7 @@ def looks_at_source(model: Model) -> str | None:
 
 def pointing(
     model: Model, batches: Iterable[Batch], scenes: Sequence[Scene], captions: Sequence[str], codec: TargetCodec
-) -> Score | None:
+) -> MetricScore | None:
     """Percent of hits over all nouns; None where nothing looks. Rows of the batches count scenes and captions."""
     tap = looks_at_source(model)
     if tap is None:

@@ -29,7 +29,7 @@ from regard.nn.taps import watched
 from regard.threads import Hands
 
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
-Progress = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
 
 
@@ -77,7 +77,7 @@ def decode(
     sources: Sequence[Source],
     config: SearchSettings,
     prefixes: Sequence[Sequence[int]] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     lexicon: Lexicon | None = None,
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
@@ -154,7 +154,7 @@ def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchS
 
 
 def classify(
-    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: Progress | None = None
+    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: ProgressCallback | None = None
 ) -> list[tuple[float, ...] | TooLong]:
     """The probability of each class (C of them) for each source, or the reason why there is none; in input order."""
     results: list[tuple[float, ...] | TooLong | None] = [too_long(model, source) for source in sources]

@@ -10,19 +10,19 @@ from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.sources import Source
 from regard.data.vocabulary import BOS
-from regard.evaluation import Report, evaluate_classifier
-from regard.inference import TooLong, classify
-from regard.pipeline.interface import Pipeline, Progress
-from regard.pipeline.result import NOTHING, Result, no_result
+from regard.evaluation import EvaluationReport, evaluate_classifier
+from regard.inference import ProgressCallback, TooLong, classify
+from regard.pipeline.interface import Pipeline
+from regard.pipeline.result import EMPTY, Result, no_result
 
 
 class Classifier(Pipeline):
     """A text or a picture to one of several classes, with the probability of each."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
+    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_codec.encode_batch([texts[row] for row in rows])
-        results = [NOTHING] * len(texts)
+        results = [EMPTY] * len(texts)
         classified = classify(self.model, sources, search.batch_tokens, progress)
         for row, source, probabilities in zip(rows, sources, classified, strict=True):
             results[row] = self._result(source, probabilities)
@@ -33,8 +33,13 @@ class Classifier(Pipeline):
         return self._pair(self.source_codec.encode(text), target)
 
     def _report(
-        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
-    ) -> Report:
+        self,
+        examples: list[Example],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        tokenize: str | None,
+        baselines: bool,
+    ) -> EvaluationReport:
         names = self._names
         results = self.translate_all([example.source for example in examples], search, progress)
         known = set(names)

@@ -29,8 +29,8 @@ def test_a_scene_is_written_as_it_is_read() -> None:
     [
         ("scene x: red circle 1,1", "is not a scene"),
         ("scene 1: crimson circle 1,1", "'crimson' cannot be drawn"),
-        ("scene 1: red circle", "is no object with a place"),
-        ("scene 1: circle 3,3", "is no object with a place"),
+        ("scene 1: red circle", "is no object with a position"),
+        ("scene 1: circle 3,3", "is no object with a position"),
     ],
 )
 def test_what_is_no_scene_is_refused(text: str, message: str) -> None:
