@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import torch
+from rich.cells import cell_len, set_cell_size
 from torch import Tensor
 
 from regard.data.vocabulary import SPECIALS
@@ -61,14 +62,14 @@ class AttentionMap:
         return replace(self, weights=merged, rows=_joined(self.rows, rows), columns=_joined(self.columns, columns))
 
     def text(self) -> str:
-        """The mean over heads in block characters, one row for each query."""
-        width = max(map(len, self.row_labels))
-        cells = [max(3, min(len(label), 12)) for label in self.column_labels]
-        header = " ".join(label[:size].ljust(size) for label, size in zip(self.column_labels, cells, strict=True))
+        """The mean over heads in block characters, one row for each query; Chinese and emoji are two columns wide."""
+        width = max(map(cell_len, self.row_labels))
+        cells = [max(3, min(cell_len(label), 12)) for label in self.column_labels]
+        header = " ".join(set_cell_size(label, size) for label, size in zip(self.column_labels, cells, strict=True))
         lines = [f"{'':>{width}}  {header}".rstrip()]
         for label, row in zip(self.row_labels, self.mean().weights[0].tolist(), strict=True):
             marks = " ".join(SHADES[_shade(weight)] * size for weight, size in zip(row, cells, strict=True))
-            lines.append(f"{label:>{width}}  {marks}".rstrip())
+            lines.append(f"{' ' * (width - cell_len(label))}{label}  {marks}".rstrip())
         return "\n".join(lines)
 
     def show(self) -> None:

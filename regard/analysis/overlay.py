@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from rich.cells import cell_len, set_cell_size
 
 from regard.analysis.maps import SHADES, AttentionMap, is_mark, visible, word_groups
 from regard.data.images import png
@@ -70,4 +71,6 @@ def _block(word: str, weights: np.ndarray) -> list[str]:
     shades = np.minimum(weights / weights.max() * len(SHADES), len(SHADES) - 1).astype(int)
     lines = ["".join(SHADES[shade] * 2 for shade in row) for row in shades]
     width = 2 * weights.shape[1]
-    return [*(f"{line}│" for line in lines), f"{visible(word)[:width]:^{width}} "]
+    label = visible(word)
+    left = max(0, width - cell_len(label)) // 2
+    return [*(f"{line}│" for line in lines), set_cell_size(" " * left + label, width) + " "]

@@ -38,6 +38,12 @@ def test_text_shades_by_weight(two_heads: AttentionMap) -> None:
     assert second.strip().startswith("</s>") and second.index("█") > first.index("█")
 
 
+def test_text_lines_up_with_wide_characters() -> None:
+    """A Chinese character takes two columns of a terminal."""
+    lines = AttentionMap("m", torch.ones(1, 2, 2), ("狐狸", "fox"), ("跳过了", "x")).text().splitlines()
+    assert lines == ["      跳过了 x", "狐狸  ██████ ███", " fox  ██████ ███"]
+
+
 def test_svg_has_a_cell_for_every_weight_and_is_escaped(two_heads: AttentionMap, tmp_path: Path) -> None:
     text = two_heads.save(tmp_path / "map.svg").read_text()
     assert text.count("<title>") == 2 * 2 * 3
