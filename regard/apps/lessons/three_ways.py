@@ -115,6 +115,18 @@ def measure_memory(lengths: tuple[int, ...], width: int) -> tuple[Curves, Curves
     return memory, series
 
 
+def grown(measured: Curves, kind: LayerKind) -> float:
+    """The exponent of growth over the largest lengths."""
+    return exponent(measured[kind.name][-FITTED:])
+
+
+def exponent_verdict(what: str, kind: LayerKind, expected: int, exponents: list[float]) -> Verdict:
+    """All exponents are near the expected one."""
+    growth = f"grows with exponent {expected} (measured {mean_range(exponents, 2)})"
+    worst = max(abs(value - expected) for value in exponents)
+    return bound(f"the {what} of {kind.name} {growth}, off by", worst, TOLERANCE)
+
+
 def run(budget: Budget) -> Finding:
     longest = budget.pick(tiny=64, quick=8192, full=8192)
     lengths = tuple(longest >> shift for shift in (5, 4, 3, 2, 1, 0))
@@ -123,16 +135,6 @@ def run(budget: Budget) -> Finding:
     times = {seed: measure_time(budget, lengths, width, seed) for seed in budget.seeds}
     memory, series = measure_memory(lengths, width)
     layers: Curves = {kind.name: [(n, float(layers_until_seen(kind, n))) for n in reaches] for kind in LAYERS}
-
-    def grown(measured: Curves, kind: LayerKind) -> float:
-        return exponent(measured[kind.name][-FITTED:])
-
-    def exponent_verdict(what: str, kind: LayerKind, power: int, exponents: list[float]) -> Verdict:
-        worst = max(abs(value - power) for value in exponents)
-        statement = (
-            f"the {what} of {kind.name} grows with exponent {power} (measured {mean_range(exponents, 2)}), off by"
-        )
-        return bound(statement, worst, TOLERANCE)
 
     rows = tuple(
         (
