@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.analysis.head_ablation import ablate_heads
-from regard.analysis.roles import Known, measure_roles
+from regard.analysis.roles import TokenTruth, measure_roles
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, differences, margin, mean_range
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
@@ -58,11 +58,11 @@ def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
 def described(pipeline: Pipeline) -> list[dict[str, Any]]:
     """Each head: its strongest role above chance, and by how much the loss rises without it."""
     examples = [example for example in pipeline.run.examples("dev") if example.source != example.target][:WORDS]
-    known = [Known(aligned=mirrored(len(example.source))) for example in examples]
+    truths = [TokenTruth(aligned=mirrored(len(example.source))) for example in examples]
     report = ablate_heads(pipeline.model, pipeline.batches(examples) or [])
     without = {row.name: row.loss - report.whole.loss for row in report.rows}
     rows = []
-    for head in measure_roles(pipeline.trace_all(examples), known).heads:
+    for head in measure_roles(pipeline.trace_all(examples), truths).heads:
         role, share = max(head.shares.items(), key=lambda item: item[1].lift)
         name = f"{head.attention}.{head.head}"
         rows.append({"head": name, "attends to": role, "weight": share.weight, "chance": share.chance})
