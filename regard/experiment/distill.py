@@ -1,8 +1,8 @@
-"""Sequence-level distillation (Kim & Rush 2016): a student learns from its teacher's outputs beside the references.
+"""Sequence-level knowledge distillation (Kim & Rush 2016): a student learns from its teacher's outputs, too.
 
-Outputs of the teacher are simpler and more consistent than references, so a smaller or shallower student learns them
-better. Of the hypotheses of a beam search the student is given the one nearest to the reference (section 3.3:
-sequence-level interpolation), and the reference, too: two translations of a source are harder to memorise than one
+The teacher's outputs are plainer and more consistent than the references, so a smaller or shallower student learns them
+better. Of all hypotheses of the teacher's beam for a source, the student is given the one nearest to the reference
+(section 3.3: interpolation), and the reference, too: two ways to say the same are harder to memorise than one
 (docs/experiments/students-and-ensembles.md#students-of-two-models).
 """
 
