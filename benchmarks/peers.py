@@ -65,7 +65,7 @@ def main() -> None:
     torch.set_num_threads(2)
     pairs, size = some_pairs(options)
     models = {name: {**fields, "size": size} for name, fields in MODELS.items() if options.model in name}
-    pythons = _pythons({fields["preset"] for fields in models.values()}, Path(options.folder).expanduser())
+    pythons = interpreters({fields["preset"] for fields in models.values()}, Path(options.folder).expanduser())
     print(f"## Training beside peers: batches of {BATCH_TOKENS} padded tokens, vocabulary {size:,}\n")
     versions = [one.versions for one in pythons.values() if one.versions]
     print("; ".join([machine(), *versions, f"2 threads; sgemm {sgemm():.0f} GFLOPS"]), end="; ")
@@ -76,7 +76,7 @@ def main() -> None:
     print("each process held at its peak, mapped files and shared memory counted once")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "batches.npz"
-        _store(pairs, data, options.steps + 1)
+        store_batches(pairs, data, options.steps + 1)
         for name, fields in models.items():
             entered = {one: python.path for one, python in pythons.items() if fields["preset"] in one.models}
             print(
@@ -86,7 +86,7 @@ def main() -> None:
             print(*_lines(_compete(fields, entered, data, options.rounds)), sep="\n", flush=True)
 
 
-def _pythons(presets: set[object], folder: Path) -> dict[Contestant, Interpreter]:
+def interpreters(presets: set[object], folder: Path) -> dict[Contestant, Interpreter]:
     """Whoever takes part with one of these models, and where it runs."""
     found = {}
     for one in CONTESTANTS:
@@ -100,19 +100,31 @@ def _pythons(presets: set[object], folder: Path) -> dict[Contestant, Interpreter
     return found
 
 
+def start(
+    fields: dict[str, Any],
+    entered: dict[Contestant, Path],
+    data: Path,
+    stack: ExitStack,
+    batch_tokens: int = BATCH_TOKENS,
+) -> dict[Contestant, Conversation]:
+    """A process for each contestant, ready to train; they end with the stack."""
+    running: dict[Contestant, Conversation] = {}
+    for one, python in entered.items():
+        own = {} if one.processes is None else {"processes": one.processes, "batch_tokens": batch_tokens}
+        command = [str(python), str(HERE / one.script), str(data), json.dumps({**fields, **own})]
+        try:
+            running[one] = stack.enter_context(Conversation(command))
+        except LeftOutError as error:
+            leave_out(one.name, error)
+    return running
+
+
 def _compete(
     fields: dict[str, Any], entered: dict[Contestant, Path], data: Path, rounds: int
 ) -> dict[Contestant, list[tuple[float, float]]]:
     """Tokens a second and peak memory of each round, of everybody who came to the end."""
     with ExitStack() as stack:
-        running: dict[Contestant, Conversation] = {}
-        for one, python in entered.items():
-            own = {} if one.processes is None else {"processes": one.processes, "batch_tokens": BATCH_TOKENS}
-            command = [str(python), str(HERE / one.script), str(data), json.dumps({**fields, **own})]
-            try:
-                running[one] = stack.enter_context(Conversation(command))
-            except LeftOutError as error:
-                leave_out(one.name, error)
+        running = start(fields, entered, data, stack)
         measured: dict[Contestant, list[tuple[float, float]]] = {one: [] for one in running}
         for _ in range(rounds):
             for one in list(measured):
@@ -134,10 +146,10 @@ def _lines(measured: dict[Contestant, list[tuple[float, float]]]) -> Iterator[st
         yield f"| {one.name} | {spread(speeds)} | {ratio} | {own[-1][1]:,.0f} |"
 
 
-def _store(pairs: Pairs, path: Path, count: int) -> None:
+def store_batches(pairs: Pairs, path: Path, count: int, batch_tokens: int = BATCH_TOKENS) -> None:
     """The first batches as every contestant gets them, and all pairs, of which ours makes the same ones."""
     arrays: dict[str, np.ndarray] = {}
-    for index, rows in enumerate(plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[:count]):
+    for index, rows in enumerate(plan(pairs, batch_tokens, seed=1, epoch=0)[:count]):
         batch = make_batch(pairs, rows)
         for kind in ("source", "source_mask", "target_in", "target_out"):
             arrays[f"{index}/{kind}"] = getattr(batch, kind).numpy()
