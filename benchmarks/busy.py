@@ -3,7 +3,7 @@
 python benchmarks/busy.py [--rounds 4] [--steps 3] [--busy 0 1 2] [--only training|decoding] [--model LSTM]
                           [--batch-tokens 4096 400] [--sentences 300] [--train-steps N] [--folder DIR]
 
-In each round every system runs once beside each number of busy processes. Training: the models and contestants of
+In each round every system runs once beside each number of busy processes. Training: the models and systems of
 peers.py. Decoding: the models and engines of decoding.py, trained on dates first. "Kept" is the speed beside busy
 processes divided by the idle speed of the same round; "of the best peer" is the median speed divided by that of the
 fastest system that is not ours. Environments of the peers are made and filled by pip the first time.
@@ -108,7 +108,9 @@ def table(speeds: Speeds, counts: Sequence[int], unit: str) -> Iterator[str]:
         for count in counts:
             cells.append(spread(own[count]))
             if count != counts[0]:
-                cells.append(spread([one / idle for one, idle in zip(own[count], own[counts[0]], strict=True)], ".0%"))
+                cells.append(
+                    spread([speed / idle for speed, idle in zip(own[count], own[counts[0]], strict=True)], ".0%")
+                )
         ratios = [(medians[name][count], best[count]) for count in counts]
         cells += ["–" if peer is None else f"{speed / peer:.2f} ×" for speed, peer in ratios]
         yield f"| {name} | {' | '.join(cells)} |"
@@ -125,11 +127,14 @@ def _train(options: argparse.Namespace) -> None:
             steps = options.steps * max(BATCH_TOKENS // batch_tokens, 1)  # a round has as many tokens
             peers.store_batches(pairs, data, steps + 1, batch_tokens)
             for name, fields in models.items():
-                entered = {one: python.path for one, python in pythons.items() if fields["preset"] in one.models}
+                entered = {
+                    system: python.path for system, python in pythons.items() if fields["preset"] in system.models
+                }
                 with ExitStack() as stack:
                     running = peers.start(fields, entered, data, stack, batch_tokens)
                     systems = {
-                        one.name: lambda peer=peer: float(peer.ask("go").split()[0]) for one, peer in running.items()
+                        system.name: lambda worker=worker: float(worker.ask("go").split()[0])
+                        for system, worker in running.items()
                     }
                     speeds = measure(systems, options.busy, options.rounds)
                 print(f"\n### Training, {name}, batches of {batch_tokens:,} padded tokens, {steps} steps\n")

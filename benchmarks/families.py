@@ -32,7 +32,7 @@ def main() -> None:
     tokenizer = Tokenizer.train(texts, "word", 2000)
     pairs, _ = encode_pairs(corpus.train, tokenizer, tokenizer)
     sources = tokenizer.encode_batch([example.source for example in corpus.test[:DECODED]])
-    models = {name: _model(name, tokenizer.size) for name, preset in PRESETS.items() if _writes(preset.fields)}
+    models = {name: _model(name, tokenizer.size) for name, preset in PRESETS.items() if _generates_text(preset.fields)}
     rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in models}
     for _ in range(options.rounds):
         for name, state in models.items():
@@ -55,7 +55,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _writes(fields: dict[str, object]) -> bool:
+def _generates_text(fields: dict[str, object]) -> bool:
     return fields.get("decoder") != "none" and fields.get("encoder") not in ("grid", "patches")
 
 

@@ -1,4 +1,4 @@
-"""Reading, tokenizing and batching, and how much of a training step waits for its batch: one Markdown table.
+"""Reading, tokenizing and batching, and how long a training step waits for its batch: one Markdown table.
 
 python benchmarks/loading.py [--rounds 3] [--source FILE --target FILE]
 """
@@ -83,9 +83,9 @@ def _tokenizer(kind: str, texts: list[str], rounds: int) -> Tokenizer:
 
 
 def _waiting(fields: dict[str, object], size: int, pairs: Pairs, batches: Sequence[np.ndarray]) -> list[float]:
-    """The share of each step that goes by before it has its batch."""
+    """The share of each step that is spent on its batch."""
     state = new_state(build_model(settle({"model": fields}).model, size, size, True, 1), TRAINING)
-    update(state, make_batch(pairs, batches[0]), 1e-4, TRAINING)  # the first step is slow, and does not count
+    update(state, make_batch(pairs, batches[0]), 1e-4, TRAINING)  # warm-up
     shares = []
     for rows in batches:
         began = time.perf_counter()
