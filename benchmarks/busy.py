@@ -157,7 +157,7 @@ def _decode(options: argparse.Namespace) -> None:
                         for name, translate in engines.items()
                     }
                     speeds = measure(systems, options.busy, options.rounds)
-                    preset = model.run.config.model.preset
+                    preset = model.run.plan.model.preset
                     print(f"\n### Decoding, {preset}, {mode}, {len(chosen):,} sentences\n")
                     print(*table(speeds, options.busy, "sentences/s"), sep="\n", flush=True)
 
