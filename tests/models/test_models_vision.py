@@ -14,6 +14,7 @@ from regard.config import SearchSettings, plan_model, settle
 from regard.data.sources import EncodedImage
 from regard.errors import UserError
 from regard.inference import decode
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
@@ -26,7 +27,7 @@ DECODERS += [{"decoder": "transformer"}, {"decoder": "convolution"}]
 
 def small(fields: dict, words: int = WORDS, seed: int = 3) -> Model:
     sizes = {"width": 12, "heads": 3, "ffn_width": 14, "image_size": SIDE, "depth": 2}
-    return build_model(plan_model(settle({"model": {**sizes, **fields}}).model), words, SIZE, False, seed).eval()
+    return fuse(build_model(plan_model(settle({"model": {**sizes, **fields}}).model), words, SIZE, False, seed)).eval()
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +153,7 @@ def test_the_cost_of_a_cell_by_hand() -> None:
     fields = {"preset": "image-transformer", "width": 8, "heads": 1, "depth": 1, "ffn_width": 10}
     described = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "")
     assert described.source_token.fixed == 192 * 8 + 4 * 64 + 2 * 80 + 2 * 64
-    assert "a cell of the picture costs" in render(described)
+    assert "a cell of the image costs" in render(described)
     fields = {"preset": "image-fixed", "width": 8, "depth": 1}
     grid = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "").source_token.fixed
     stem = 16 * (16 * 3 * 2) + 4 * (16 * 2 * 4)  # 16 and 4 places to a cell
