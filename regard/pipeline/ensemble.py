@@ -24,7 +24,7 @@ def ensemble_of(runs: Sequence[Run]) -> Ensemble:
 def _check_alike(run: Run, first: Run) -> None:
     """Probabilities of different tokens, or of another task, have no mean."""
     for side in ("source", "target"):
-        own, other = (getattr(each, f"{side}_tokenizer") for each in (run, first))
+        own, other = (getattr(member, f"{side}_codec") for member in (run, first))
         assert isinstance(own, Tokenizer) and isinstance(other, Tokenizer)
         if not own.same_as(other):
             raise UserError(
