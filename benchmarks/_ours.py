@@ -11,7 +11,7 @@ from _driver import Batch, Step, serve
 
 from regard.config import TrainingSettings, settle
 from regard.data import Pairs, make_batch
-from regard.data.batches import Ragged
+from regard.data.token_store import TokenStore
 from regard.models.build import build_model
 from regard.threads import prepare
 from regard.training.distributed import Crew
@@ -28,7 +28,9 @@ def make(fields: dict[str, Any]) -> Step:
     )
     state = new_state(build_model(settle({"model": fields}).model, size, size, True, seed=1), training)
     stored = np.load(sys.argv[1])
-    source, target = (Ragged(stored[f"{side}/ids"], stored[f"{side}/starts"]) for side in ("all_source", "all_target"))
+    source, target = (
+        TokenStore(stored[f"{side}/ids"], stored[f"{side}/starts"]) for side in ("all_source", "all_target")
+    )
     pairs = Pairs(source, target, np.arange(len(source.starts) - 1))
     crew = Crew(state.model, pairs, training).__enter__() if processes > 1 else None  # it ends with this process
     parts = part_plan(pairs, training, 0)

@@ -17,9 +17,9 @@ from regard.checkpoint import (
     RECIPE,
     STATE,
     is_run,
+    read_codecs,
     read_config,
     read_facts,
-    read_tokenizers,
     resume_line,
     start_run,
     write_config,
@@ -176,7 +176,7 @@ def _reopen(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     corpus = load_corpus(config.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
-    tokenizers = read_tokenizers(out, config, corpus.images)
+    tokenizers = read_codecs(out, config, corpus.images)
     return assemble_setup(config, corpus, tokenizers, resumed=(out / STATE).is_file()), facts
 
 

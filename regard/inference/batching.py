@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from regard.config import SearchSettings
-from regard.data.image_store import Picture, picture_rows
 from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.sources import Source
+from regard.data.sources import pad_sources as padded_arrays
+from regard.data.vocabulary import BOS
 from regard.inference.beam import beam_search
 from regard.inference.greedy import greedy_search
 from regard.inference.hypothesis import Hypothesis
@@ -28,8 +29,7 @@ from regard.nn.taps import watched
 from regard.threads import Hands
 
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
-Source = Sequence[int] | Picture  # ids without EOS, or a picture
-Progress = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
 
 
@@ -77,7 +77,7 @@ def decode(
     sources: Sequence[Source],
     config: SearchSettings,
     prefixes: Sequence[Sequence[int]] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     lexicon: Lexicon | None = None,
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
@@ -154,7 +154,7 @@ def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchS
 
 
 def classify(
-    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: Progress | None = None
+    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: ProgressCallback | None = None
 ) -> list[tuple[float, ...] | TooLong]:
     """The probability of each class (C of them) for each source, or the reason why there is none; in input order."""
     results: list[tuple[float, ...] | TooLong | None] = [too_long(model, source) for source in sources]
@@ -194,15 +194,9 @@ def plan_batches(
 
 
 def pad_sources(sources: Sequence[Source], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids with EOS appended, (B, S), and their mask, True = real; or pictures, as their encoder reads them."""
-    pictures = [source for source in sources if isinstance(source, Picture)]
-    if pictures:
-        rows, real = picture_rows(pictures)
-        return torch.from_numpy(rows).to(device), torch.from_numpy(real).to(device)
-    longest = max(len(source) for source in sources) + 1
-    ids = torch.tensor([[*source, EOS] + [PAD] * (longest - len(source) - 1) for source in sources])
-    lengths = torch.tensor([len(source) + 1 for source in sources])
-    return ids.to(device), (torch.arange(longest) < lengths.unsqueeze(1)).to(device)
+    """Ids with EOS appended, (B, S), and their mask, True = real; or the rows and mask of images."""
+    rows, mask = padded_arrays(sources)
+    return torch.from_numpy(rows).to(device), torch.from_numpy(mask).to(device)
 
 
 def device_of(model: Model) -> torch.device:
@@ -222,8 +216,7 @@ def _work(
         if not config.short_list:
             return _searched(model, sources, prefixes, config)
         assert lexicon is not None, "a short list needs a lexicon"
-        texts = [source for source in sources if not isinstance(source, Picture)]
-        ids = lexicon.candidates(texts, [token for prefix in prefixes for token in prefix])
+        ids = lexicon.candidates(sources, [token for prefix in prefixes for token in prefix])
         listed = ShortListed(model, torch.from_numpy(ids).to(device_of(model)))
         begun = [np.searchsorted(ids, np.asarray(prefix, dtype=np.int64)).tolist() for prefix in prefixes]
         return listed.in_full(_searched(listed, sources, begun, config))

@@ -53,7 +53,7 @@ def part_plan(pairs: Pairs, training: TrainingSettings, epoch: int, rank: int = 
 def part_batch(pairs: Pairs, rows: np.ndarray, training: TrainingSettings, step: int, rank: int = 0) -> Batch:
     """The batch of one rank in an update, whatever process makes it."""
     seed = (training.seed, step, rank, 1)  # NumPy reads noughts at the end as nothing, and `plan` draws by two numbers
-    return make_batch(pairs, rows, training.bpe_dropout, seed)
+    return make_batch(pairs, rows, seed)
 
 
 def backward(model: Model, batch: Batch, smoothing: float, summed: bool = False) -> Loss:

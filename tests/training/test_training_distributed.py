@@ -31,7 +31,10 @@ from regard.weights import read_tensors, weights_of, write_tensors
 
 HALVES = np.full((300, 2), -1, np.int32)
 HALVES[TOKENIZER.encode("7")] = TOKENIZER.encode("12")  # as if it had been merged
-UNMERGED = replace(PAIRS, bpe_dropout=(BpeDropout(HALVES, 50), BpeDropout(HALVES, 50)))
+SPLIT = BpeDropout(HALVES, 0.3, 50)
+UNMERGED = replace(
+    PAIRS, source=replace(PAIRS.source, bpe_dropout=SPLIT), target=replace(PAIRS.target, bpe_dropout=SPLIT)
+)
 PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
 
 
@@ -89,7 +92,7 @@ def trained_by(
 
 
 def test_resumed_or_in_turns_the_weights_are_the_same_to_the_bit(tmp_path: Path) -> None:
-    """Three ranks, each with dropout and pieces taken apart of its own: in processes, stopped and resumed, and all in
+    """Three ranks, each with dropout and BPE dropout of its own: in processes, stopped and resumed, and all in
     one process."""
     training = settings(processes=3, optimizer="muon", bpe_dropout=0.3)
     whole = trained_by(Crew, training, [], tmp_path)

@@ -18,7 +18,7 @@ from regard.config import ModelSettings, SearchSettings
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.errors import UserError
-from regard.inference.batching import Progress, generation_limit, plan_batches, too_long
+from regard.inference.batching import ProgressCallback, generation_limit, plan_batches, too_long
 from regard.inference.ctranslate2.conversion import POSITIONS, Precision, built_model, why_not
 from regard.inference.hypothesis import Hypothesis, hypothesis
 from regard.models.seq2seq import Model
@@ -71,7 +71,7 @@ class FastDecoder:
                 self._translator = ctranslate2.Translator(str(built), "cpu", **options)
 
     def decode(
-        self, sources: Sequence[Sequence[int]], config: SearchSettings, progress: Progress | None = None
+        self, sources: Sequence[Sequence[int]], config: SearchSettings, progress: ProgressCallback | None = None
     ) -> Iterator[tuple[int, list[Hypothesis] | None]]:
         """The row of every source and its n_best hypotheses, as they are found; None: leave it to torch.
 
