@@ -13,7 +13,7 @@ from regard.config import TrainingSettings, settle
 from regard.data import Pairs, make_batch
 from regard.data.token_store import TokenStore
 from regard.models.build import build_model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.distributed import Crew
 from regard.training.loop import update
 from regard.training.microbatches import Part, part_plan
@@ -22,7 +22,7 @@ from regard.training.state import new_state
 
 def make(fields: dict[str, Any]) -> Step:
     processes, size = fields.pop("processes"), fields.pop("size")
-    prepare(2)
+    configure_torch(2)
     training = TrainingSettings(
         rate=1e-3, warmup_steps=1, batch_tokens=fields.pop("batch_tokens"), label_smoothing=0.1, processes=processes
     )

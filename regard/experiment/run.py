@@ -34,7 +34,7 @@ from regard.experiment.resume import continued
 from regard.experiment.setup import Setup, assemble_setup, new_setup
 from regard.experiment.validation import make_validate
 from regard.files import write_text
-from regard.threads import Interrupt, prepare
+from regard.threads import Interrupt, configure_torch
 from regard.training import loop
 from regard.training.checkpoint_selection import Choice, choose
 from regard.training.curve import curve_svg
@@ -139,7 +139,7 @@ def _open(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
         raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
-    threads = prepare(config.training.threads)
+    threads = configure_torch(config.training.threads)
     setup = new_setup(config)
     corpus = setup.corpus
     facts = {
@@ -172,7 +172,7 @@ def _reopen(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
             f"restore it, or train anew from {out / RECIPE}"
         )
     config = continued(config, read_config(out))
-    prepare(config.training.threads)
+    configure_torch(config.training.threads)
     corpus = load_corpus(config.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")

@@ -26,7 +26,7 @@ from regard.inference.shortlist import ShortListed
 from regard.models.seq2seq import Model
 from regard.nn.embedding import output_size
 from regard.nn.taps import watched
-from regard.threads import Hands
+from regard.threads import ThreadPool
 
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
 ProgressCallback = Callable[[int], None]
@@ -92,33 +92,35 @@ def decode(
         too_long(model, source, prefix) for source, prefix in zip(sources, prefixes, strict=True)
     ]
     rows = [row for row, problem in enumerate(results) if problem is None]
-    at_once = _at_once(model)
+    parallel = _parallel_batches(model)
     sizes = {row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}
-    batches = _batches(sizes, at_once, config)
-    works = (
-        partial(_work, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
+    batches = _batches(sizes, parallel, config)
+    tasks = (
+        partial(
+            _decode_batch, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon
+        )
         for batch in batches
     )
     longest = max((max(sizes[row]) for row in rows), default=0)
-    count, threads = _shared_out(model, batches, longest, at_once, config)
-    with evaluating(model), Hands(count, threads) as hands:
-        for batch, hypotheses in zip(batches, hands.each(works), strict=True):
-            for row, found in zip(batch, hypotheses, strict=True):
-                results[row] = found
+    workers, threads = _workers_and_threads(model, batches, longest, parallel, config)
+    with evaluating(model), ThreadPool(workers, threads) as pool:
+        for batch, hypotheses in zip(batches, pool.imap(tasks), strict=True):
+            for row, row_hypotheses in zip(batch, hypotheses, strict=True):
+                results[row] = row_hypotheses
             if progress is not None:
                 progress(len(batch))
     return [result for result in results if result is not None]
 
 
-def _at_once(model: Model) -> int:
+def _parallel_batches(model: Model) -> int:
     """How many batches may be searched at once: operations as small as these lose more at the barriers of two threads
     than they win, so half of the threads have a batch each; where they can be halved, and nobody watches."""
     whole = torch.get_num_threads() % 2 or watched() or device_of(model).type != "cpu"
     return 1 if whole else 2
 
 
-def _shared_out(
-    model: Model, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchSettings
+def _workers_and_threads(
+    model: Model, batches: Sequence[Sequence[int]], longest: int, parallel: int, config: SearchSettings
 ) -> tuple[int, int]:
     """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
     has read before two have met
@@ -126,14 +128,14 @@ def _shared_out(
     text, or a large output layer, there is more to do."""
     threads = torch.get_num_threads()
     if len(batches) > 1:
-        return at_once, threads // at_once
+        return parallel, threads // parallel
     rows = sum(map(len, batches)) * (config.n_best if config.sample else config.beams)
     small = config.short_list or output_size(model.output_layer) <= SMALL
     alone = small and longest <= SHORT and rows <= (FEW if config.short_list else 1)
     return 1, 1 if alone else threads
 
 
-def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchSettings) -> list[list[int]]:
+def _batches(sizes: Mapping[int, tuple[int, int]], parallel: int, config: SearchSettings) -> list[list[int]]:
     """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: tokens of each
     row's source and prefix, with their marks. What fits in one batch is not parted, and what a short list lets a
     sentence have does not depend on the threads."""
@@ -141,7 +143,7 @@ def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchS
     groups: dict[int, list[int]] = defaultdict(list)
     for row, (_, prefix) in sizes.items():
         groups[prefix].append(row)
-    parted = at_once if len(groups) == 1 and not config.short_list else 1  # several groups are shared out as they are
+    parted = parallel if len(groups) == 1 and not config.short_list else 1  # several groups are shared out as they are
     batches = []
     for prefix in sorted(groups, reverse=True):
         lengths = [max(sizes[row]) for row in groups[prefix]]
@@ -203,7 +205,7 @@ def device_of(model: Model) -> torch.device:
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
-def _work(
+def _decode_batch(
     model: Model,
     sources: list[Source],
     prefixes: list[Sequence[int]],

@@ -19,7 +19,7 @@ from regard.pipeline.result import Result
 from regard.pipeline.text_generator import TextGenerator
 from regard.pipeline.text_model import SourceToText
 from regard.pipeline.translator import Translator
-from regard.threads import prepare
+from regard.threads import configure_torch
 
 __all__ = [
     "Captioner",
@@ -47,7 +47,7 @@ def load(
     `engine`: what decodes (regard.inference.engine). auto takes CTranslate2 only where its outputs are those of torch.
     `ensemble`: other runs, whose probabilities are averaged with those of this one; traces are of this one alone.
     """
-    threads = prepare(threads)
+    threads = configure_torch(threads)
     run = load_run(path, weights)
     if ensemble:
         if engine not in ("torch", "auto"):

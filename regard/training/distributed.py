@@ -26,7 +26,7 @@ from regard.config import TrainingSettings
 from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.models.seq2seq import Model
-from regard.threads import deaf_children, prepare
+from regard.threads import children_ignore_signals, configure_torch, set_threads
 from regard.training.microbatches import Others, Part, Rank, Sum, Turns, at_once, threads_each, trained
 
 SHARED_MEMORY = Path("/dev/shm")  # never written to a disk; elsewhere, or where it is too small, a file is mapped
@@ -90,7 +90,7 @@ class Crew(Others):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        torch.set_num_threads(self._all_threads)
+        set_threads(self._all_threads)
         for helper in self._helpers:
             helper.connection.close()
         for helper in self._helpers:
@@ -102,7 +102,7 @@ class Crew(Others):
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def begin(self, part: Part) -> None:
-        torch.set_num_threads(self._threads)
+        set_threads(self._threads)
         for helper in self._helpers:
             with _asking(helper):
                 helper.connection.send(part)
@@ -115,7 +115,7 @@ class Crew(Others):
         return found
 
     def rest(self) -> None:
-        torch.set_num_threads(self._all_threads)
+        set_threads(self._all_threads)
 
     def _gather(self) -> None:
         """Weights onto the board, and the helpers to work: first all are started, then all are told."""
@@ -140,7 +140,7 @@ def _start() -> tuple[BaseProcess, Connection]:
     """A process that has not been told anything: its arguments are few, for it may die before it reads them."""
     context = multiprocessing.get_context("spawn")  # a fork would share torch's threads
     ours, theirs = context.Pipe()
-    with deaf_children(), _no_main_module():
+    with children_ignore_signals(), _no_main_module():
         process = context.Process(target=_help, args=(theirs,), daemon=True)
         process.start()
     theirs.close()
@@ -184,7 +184,7 @@ def _help(connection: Connection) -> None:
     """A helper's life. Ctrl-C reaches all processes, but the first one decides: helpers began deaf to it."""
     try:
         task: Task = connection.recv()
-        prepare(task.threads)
+        configure_torch(task.threads)
         task.model.train()
         parameters = trained(task.model)
         board = Board(task.board, parameters, (task.training.processes or 1))

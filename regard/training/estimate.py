@@ -12,7 +12,7 @@ import torch
 
 from regard.config import TrainingSettings
 from regard.data.batches import Pairs
-from regard.threads import seed_step
+from regard.threads import seed_step, set_threads
 from regard.training.microbatches import backward, part_batch, part_plan, threads_each
 from regard.training.report import clock
 from regard.training.state import State, new_state
@@ -61,7 +61,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingSettings, steps: int 
     batches = [part_batch(pairs, rows, training, 0) for rows in _chosen(plan, pairs)]
     state.model.train()
     all_threads = torch.get_num_threads()
-    torch.set_num_threads(threads_each(training))
+    set_threads(threads_each(training))
     seconds = []
     for batch in batches:
         seed_step(training.seed, 0)
@@ -70,7 +70,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingSettings, steps: int 
         seconds.append(time.perf_counter() - began)
         if batch is not batches[-1]:
             state.optimizer.zero_grad()
-    torch.set_num_threads(all_threads)
+    set_threads(all_threads)
     stepping = _step_seconds(state, training)
     weights = sum(one.numel() * one.element_size() for one in state.model.parameters())
     copies = 2 + 1 + training.average  # moments, the best, and those to average

@@ -12,21 +12,21 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from regard.threads import Hands
+from regard.threads import ThreadPool
 
 
-def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor | None], hands: Hands) -> None:
+def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor | None], hands: ThreadPool) -> None:
     """Add those of another rank to the parameters' own."""
     pairs = [
         (parameter.grad, gradient)
         for parameter, gradient in zip(parameters, gradients, strict=True)
         if parameter.grad is not None and gradient is not None
     ]
-    shares = hands.shares([own for own, _ in pairs])
-    hands.do(partial(_add, [pairs[place] for place in share]) for share in shares)
+    shares = hands.partition([own for own, _ in pairs])
+    hands.run(partial(_add, [pairs[place] for place in share]) for share in shares)
 
 
-def clip_gradients(parameters: Iterable[nn.Parameter], limit: float, hands: Hands, count: int = 1) -> float:
+def clip_gradients(parameters: Iterable[nn.Parameter], limit: float, hands: ThreadPool, count: int = 1) -> float:
     """Gradients of a sum over `count` become those of the mean, together no longer than `limit`; how long they were.
 
     As `torch.nn.utils.clip_grad_norm_`, and to the bit where there is nothing to divide.
@@ -34,14 +34,14 @@ def clip_gradients(parameters: Iterable[nn.Parameter], limit: float, hands: Hand
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if not gradients:
         return 0.0
-    places = hands.shares(gradients)
+    places = hands.partition(gradients)
     shares = [[gradients[place] for place in share] for share in places]
-    found = zip(places, hands.do(partial(_norms, share) for share in shares), strict=True)
+    found = zip(places, hands.run(partial(_norms, share) for share in shares), strict=True)
     norms = {place: norm for share, own in found for place, norm in zip(share, own, strict=True)}
     norm = torch.linalg.vector_norm(torch.stack([norms[place] for place in range(len(gradients))])) / count
     factor = float((limit / (norm + 1e-6)).clamp(max=1.0) / count)
     if factor != 1:
-        hands.do(partial(_scale, share, factor) for share in shares)
+        hands.run(partial(_scale, share, factor) for share in shares)
     return float(norm)
 
 

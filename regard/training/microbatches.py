@@ -20,7 +20,7 @@ from regard.config import TrainingSettings
 from regard.data.batches import Batch, Pairs, make_batch, plan
 from regard.models.seq2seq import Model
 from regard.nn.embedding import Mixture, Ready
-from regard.threads import Hands, seed_step
+from regard.threads import ThreadPool, seed_step
 from regard.training.gradients import add_gradients
 from regard.training.loss import Loss, output_loss
 
@@ -116,7 +116,7 @@ class Others(ABC):
     def rest(self) -> None:  # noqa: B027 - most need not do anything
         """Nobody but this process has anything to do for a while."""
 
-    def join(self, loss: Loss, tokens: int, hands: Hands) -> tuple[Loss, int]:
+    def join(self, loss: Loss, tokens: int, hands: ThreadPool) -> tuple[Loss, int]:
         """Adds all gradients to this process' own, which are of a sum over tokens; the mean loss, and all tokens."""
         whole, smoothed, nll = tokens, loss.smoothed.detach() * tokens, loss.nll * tokens
         for found, gradients in self.results():

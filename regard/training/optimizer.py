@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from regard.config import TrainingSettings
 from regard.models.seq2seq import Model
-from regard.threads import Hands
+from regard.threads import ThreadPool
 from regard.training.microbatches import at_once, threads_each, trained
 
 MOMENTUM = 0.95
@@ -27,14 +27,14 @@ class Optimizer:
     def __init__(self, model: Model, training: TrainingSettings) -> None:
         """Adam as in Vaswani 2017, section 5.3; fused is the fastest on a CPU, and deterministic."""
         assert training.rate is not None, "complete the configuration first"
-        self.hands = Hands(at_once(training), threads_each(training))
+        self.hands = ThreadPool(at_once(training), threads_each(training))
         self._names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
         self._trained = trained(model)
         inner = _inner_matrices(model) if training.optimizer == "muon" else []
         taken = {id(parameter) for parameter in inner}
         rest = [parameter for parameter in self._trained if id(parameter) not in taken]
         adam = partial(torch.optim.AdamW, lr=training.rate, betas=(0.9, 0.98), eps=1e-9, fused=True)
-        shares = [[rest[place] for place in share] for share in self.hands.shares(rest)]
+        shares = [[rest[place] for place in share] for share in self.hands.partition(rest)]
         decay = training.weight_decay or 0.0
         self._adams = [adam(_by_decay(share, decay)) for share in shares]
         self._muon = Muon(inner, training.muon_size or SIZE, decay)
@@ -47,7 +47,7 @@ class Optimizer:
         for adam in self._adams:
             for group in adam.param_groups:
                 group["lr"] = rate
-        self.hands.do([*self._muon.works(rate, self.hands.count), *(adam.step for adam in self._adams)])
+        self.hands.run([*self._muon.works(rate, self.hands.workers), *(adam.step for adam in self._adams)])
 
     def moments(self) -> dict[str, Tensor]:
         """All it remembers, under names such as adam/exp_avg/decoder.output.bias."""

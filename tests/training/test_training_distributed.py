@@ -134,7 +134,7 @@ def test_little_shared_memory_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
 def test_who_computes_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     model = fresh(settings(), **PLAIN).model
     assert others(model, PAIRS, settings(processes=1)) is None
-    assert type(others(model, PAIRS, settings())) is Turns, "one thread: prepare(1) is what one core is"
+    assert type(others(model, PAIRS, settings())) is Turns, "one thread: configure_torch(1) is what one core is"
     assert type(others(model, PAIRS, settings(threads=1))) is Crew
     monkeypatch.setattr(multiprocessing.current_process(), "_config", {"daemon": True})
     assert type(others(model, PAIRS, settings(threads=1))) is Turns

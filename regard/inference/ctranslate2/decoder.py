@@ -22,7 +22,7 @@ from regard.inference.batching import ProgressCallback, generation_limit, plan_b
 from regard.inference.ctranslate2.conversion import POSITIONS, Precision, built_model, why_not
 from regard.inference.hypothesis import Hypothesis, hypothesis
 from regard.models.seq2seq import Model
-from regard.threads import same_threads
+from regard.threads import limit_threads
 
 # The most of a batch: with fewer of them a step's own price weighs more, with more what a step reads leaves the cache.
 SENTENCES: dict[Precision, int] = {"float32": 128, "int8": 96}
@@ -62,7 +62,7 @@ class FastDecoder:
         self._threads = threads
         self._lexicon = lexicon
         options = {"inter_threads": threads, "intra_threads": 1}
-        with same_threads():  # it would leave torch one
+        with limit_threads():  # it would leave torch one
             try:
                 built = built_model(model, config, folder, precision, lexicon)
                 self._translator = ctranslate2.Translator(str(built), "cpu", **options)
