@@ -11,7 +11,7 @@ import time
 from _machine import machine
 from _rounds import spread
 
-from regard.config import PRESETS, DataSettings, SearchSettings, TrainingSettings, settle
+from regard.config import PRESETS, DataSettings, SearchSettings, TrainingPlan, plan_model, settle
 from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch, plan
 from regard.inference import decode
 from regard.models.build import build_model
@@ -21,7 +21,7 @@ from regard.training.loop import update
 from regard.training.state import State, new_state
 
 WIDTH, BATCH_TOKENS, DECODED = 128, 4096, 200
-TRAINING = TrainingSettings(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
+TRAINING = TrainingPlan(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def _generates_text(fields: dict[str, object]) -> bool:
 
 
 def _model(name: str, size: int) -> State:
-    config = settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model
+    config = plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model)
     return new_state(build_model(config, size, size, True, seed=1), TRAINING)
 
 

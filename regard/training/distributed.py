@@ -22,7 +22,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.models.seq2seq import Model
@@ -33,9 +33,9 @@ SHARED_MEMORY = Path("/dev/shm")  # never written to a disk; elsewhere, or where
 SECONDS_TO_END = 5.0
 
 
-def others(model: Model, pairs: Pairs, training: TrainingSettings) -> Others | None:
+def others(model: Model, pairs: Pairs, training: TrainingPlan) -> Others | None:
     """Who computes the other parts of an update; None where it has one part."""
-    if (training.processes or 1) == 1:
+    if training.processes == 1:
         return None
     return (Turns if at_once(training) == 1 else Crew)(model, pairs, training)
 
@@ -46,7 +46,7 @@ class Task:
 
     model: Model
     pairs: Pairs
-    training: TrainingSettings
+    training: TrainingPlan
     rank: int
     threads: int
     board: str  # the file that holds weights and gradients
@@ -187,7 +187,7 @@ def _help(connection: Connection) -> None:
         configure_torch(task.threads)
         task.model.train()
         parameters = trained(task.model)
-        board = Board(task.board, parameters, (task.training.processes or 1))
+        board = Board(task.board, parameters, (task.training.processes))
         gradients = board.row(task.rank)
         for parameter, place in zip(parameters, board.row(0), strict=True):
             parameter.data = place

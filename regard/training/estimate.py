@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Pairs
 from regard.threads import seed_step, set_threads
 from regard.training.microbatches import backward, part_batch, part_plan, threads_each
@@ -52,7 +52,7 @@ class Estimate:
         return f"{steps:,.0f} steps ({epochs}{unread})"
 
 
-def estimate(state: State, pairs: Pairs, training: TrainingSettings, steps: int | None) -> Estimate | None:
+def estimate(state: State, pairs: Pairs, training: TrainingPlan, steps: int | None) -> Estimate | None:
     """Gradients of a few batches, thrown away: weights and moments stay as they are. None for a short run."""
     left = None if steps is None else max(steps - state.progress.step, 0)
     if left is not None and left < SHORT:
@@ -66,7 +66,7 @@ def estimate(state: State, pairs: Pairs, training: TrainingSettings, steps: int 
     for batch in batches:
         seed_step(training.seed, 0)
         began = time.perf_counter()
-        backward(state.model, batch, training.label_smoothing or 0.0)
+        backward(state.model, batch, training.label_smoothing)
         seconds.append(time.perf_counter() - began)
         if batch is not batches[-1]:
             state.optimizer.zero_grad()
@@ -75,11 +75,11 @@ def estimate(state: State, pairs: Pairs, training: TrainingSettings, steps: int 
     weights = sum(one.numel() * one.element_size() for one in state.model.parameters())
     copies = 2 + 1 + training.average  # moments, the best, and those to average
     peak = _peak()
-    memory = None if peak is None else peak * (training.processes or 1) + copies * weights
+    memory = None if peak is None else peak * training.processes + copies * weights
     return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory, len(plan), state.progress.step)
 
 
-def _step_seconds(state: State, training: TrainingSettings) -> float:
+def _step_seconds(state: State, training: TrainingPlan) -> float:
     """How long the optimizer takes, tried on a copy with the gradients that are there, which are thrown away."""
     copy = deepcopy(state.model)
     trial = new_state(copy, training).optimizer

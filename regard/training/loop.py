@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Batch, Pairs
 from regard.errors import UserError
 from regard.threads import seed_step
@@ -20,16 +20,15 @@ from regard.training.schedule import rate
 from regard.training.state import State
 from regard.weights import clone_weights, weights_of
 
-Look = Callable[[], dict[str, float]]  # a look at the development set: results by name
+Validate = Callable[[], dict[str, float]]  # results on the development set, by name
 
 
 def train(
-    state: State, pairs: Pairs, training: TrainingSettings, look: Look, others: Others | None = None
+    state: State, pairs: Pairs, training: TrainingPlan, validate: Validate, others: Others | None = None
 ) -> Iterator[Report]:
     """Train until a limit is reached. Between two reports the state is whole: it can be saved, and resumed exactly."""
     progress = state.progress
-    assert training.evaluate_every is not None, "complete the configuration first"
-    assert (others is None) == ((training.processes or 1) == 1), "every part of an update needs somebody"
+    assert (others is None) == (training.processes == 1), "every part of an update needs somebody"
     total = total_steps(pairs, training)
     began = time.monotonic() - progress.seconds
     for epoch, index, rows, batches in epochs(pairs, training, progress.epoch, progress.index):
@@ -53,19 +52,19 @@ def train(
         if step % training.evaluate_every == 0 or limit_reached(state, training, passes):
             if others is not None:
                 others.rest()
-            dev = look()
+            dev = validate()
             improved = judge(state, dev, training)
             progress.seconds = time.monotonic() - began
         yield Report(step, passes, float(loss.nll), now, norm, tokens, progress.seconds, dev, improved)
 
 
 def update(
-    state: State, batch: Batch, now: float, training: TrainingSettings, others: Others | None = None
+    state: State, batch: Batch, now: float, training: TrainingPlan, others: Others | None = None
 ) -> tuple[Loss, float, int]:
     """One step at rate `now`: forward, loss, backward, clip, step. Loss, gradient's norm, tokens."""
     state.model.train()
     state.optimizer.zero_grad()
-    loss, tokens = backward(state.model, batch, training.label_smoothing or 0.0, others is not None), batch.token_count
+    loss, tokens = backward(state.model, batch, training.label_smoothing, others is not None), batch.token_count
     summed, hands = 1, state.optimizer.hands
     if others is not None:
         loss, tokens = others.join(loss, tokens, hands)
@@ -80,9 +79,7 @@ def update(
     return loss, norm, tokens
 
 
-def epochs(
-    pairs: Pairs, training: TrainingSettings, epoch: int, index: int
-) -> Iterator[tuple[int, int, np.ndarray, int]]:
+def epochs(pairs: Pairs, training: TrainingPlan, epoch: int, index: int) -> Iterator[tuple[int, int, np.ndarray, int]]:
     """From a position on, endlessly: pass, position in it, rows of the batch, batches of this pass."""
     while True:
         batches = part_plan(pairs, training, epoch)
@@ -91,7 +88,7 @@ def epochs(
         epoch, index = epoch + 1, 0
 
 
-def total_steps(pairs: Pairs, training: TrainingSettings) -> int | None:
+def total_steps(pairs: Pairs, training: TrainingPlan) -> int | None:
     """Updates until training.steps or training.epochs ends the run; None where neither is set."""
     limits = [] if training.steps is None else [training.steps]
     if training.epochs is not None:
@@ -99,7 +96,7 @@ def total_steps(pairs: Pairs, training: TrainingSettings) -> int | None:
     return min(limits, default=None)
 
 
-def limit_reached(state: State, training: TrainingSettings, passes: float) -> str | None:
+def limit_reached(state: State, training: TrainingPlan, passes: float) -> str | None:
     """The setting that ends training here, or None."""
     progress = state.progress
     reached = {
@@ -111,10 +108,10 @@ def limit_reached(state: State, training: TrainingSettings, passes: float) -> st
     return next((name for name, value in reached.items() if value), None)
 
 
-def judge(state: State, dev: dict[str, float], training: TrainingSettings) -> bool:
+def judge(state: State, dev: dict[str, float], training: TrainingPlan) -> bool:
     """Keep the weights of this look for the average, and as the best where they are; count looks without progress."""
     progress = state.progress
-    metric = training.metric or "loss"
+    metric = training.metric
     if training.average:
         state.recent.append(clone_weights(weights_of(state.model)))
     improved = progress.best is None or standing(dev, metric) > standing(progress.best, metric)

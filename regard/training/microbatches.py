@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Batch, Pairs, make_batch, plan
 from regard.models.seq2seq import Model
 from regard.nn.embedding import Mixture, Ready
@@ -43,14 +43,13 @@ class Sum:
     nll: float
 
 
-def part_plan(pairs: Pairs, training: TrainingSettings, epoch: int, rank: int = 0) -> list[np.ndarray]:
+def part_plan(pairs: Pairs, training: TrainingPlan, epoch: int, rank: int = 0) -> list[np.ndarray]:
     """The rows of each batch of one rank in a pass; those of all ranks are within the budget of an update."""
-    assert training.batch_tokens is not None, "complete the configuration first"
-    ranks = training.processes or 1
+    ranks = training.processes
     return plan(pairs, max(training.batch_tokens // ranks, 1), training.seed, epoch, rank, ranks)
 
 
-def part_batch(pairs: Pairs, rows: np.ndarray, training: TrainingSettings, step: int, rank: int = 0) -> Batch:
+def part_batch(pairs: Pairs, rows: np.ndarray, training: TrainingPlan, step: int, rank: int = 0) -> Batch:
     """The batch of one rank in an update, whatever process makes it."""
     seed = (training.seed, step, rank, 1)  # NumPy reads noughts at the end as nothing, and `plan` draws by two numbers
     return make_batch(pairs, rows, seed)
@@ -73,7 +72,7 @@ def trained(model: Model) -> list[nn.Parameter]:
 class Rank:
     """One rank's part of every update."""
 
-    def __init__(self, model: Model, pairs: Pairs, training: TrainingSettings, rank: int) -> None:
+    def __init__(self, model: Model, pairs: Pairs, training: TrainingPlan, rank: int) -> None:
         self._model, self._pairs, self._training, self._rank = model, pairs, training, rank
         self._planned, self._batches = -1, []
 
@@ -84,7 +83,7 @@ class Rank:
             self._batches = part_plan(self._pairs, self._training, part.epoch, self._rank)
         batch = part_batch(self._pairs, self._batches[part.index], self._training, part.step, self._rank)
         seed_step(self._training.seed, part.step, self._rank)
-        loss = backward(self._model, batch, self._training.label_smoothing or 0.0, summed=True)
+        loss = backward(self._model, batch, self._training.label_smoothing, summed=True)
         tokens = batch.token_count
         return Sum(tokens, loss.smoothed.item() * tokens, loss.nll.item() * tokens)
 
@@ -92,10 +91,10 @@ class Rank:
 class Others(ABC):
     """The ranks beside the first, which is the loop itself."""
 
-    def __init__(self, model: Model, pairs: Pairs, training: TrainingSettings) -> None:
+    def __init__(self, model: Model, pairs: Pairs, training: TrainingPlan) -> None:
         self._model, self._pairs, self._training = model, pairs, training
         self._parameters = trained(model)
-        self._ranks = range(1, training.processes or 1)
+        self._ranks = range(1, training.processes)
 
     def __enter__(self) -> Self:
         return self
@@ -128,7 +127,7 @@ class Others(ABC):
 class Turns(Others):
     """All parts in this process, one after the other: where there is one core, or no process may be started."""
 
-    def __init__(self, model: Model, pairs: Pairs, training: TrainingSettings) -> None:
+    def __init__(self, model: Model, pairs: Pairs, training: TrainingPlan) -> None:
         super().__init__(model, pairs, training)
         self._all = [Rank(model, pairs, training, rank) for rank in self._ranks]
 
@@ -147,12 +146,12 @@ class Turns(Others):
         return found
 
 
-def at_once(training: TrainingSettings) -> int:
+def at_once(training: TrainingPlan) -> int:
     """How many processes there are: one on one core, where torch was told to keep to one, or where none may start."""
     alone = training.threads is None and torch.get_num_threads() == 1
-    return 1 if alone or multiprocessing.current_process().daemon else training.processes or 1
+    return 1 if alone or multiprocessing.current_process().daemon else training.processes
 
 
-def threads_each(training: TrainingSettings) -> int:
+def threads_each(training: TrainingPlan) -> int:
     """CPU threads of each process: as set, or all that torch has now, shared out."""
-    return training.threads or max(torch.get_num_threads() // (training.processes or 1), 1)
+    return training.threads or max(torch.get_num_threads() // (training.processes), 1)

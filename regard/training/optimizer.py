@@ -10,13 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.models.seq2seq import Model
 from regard.threads import ThreadPool
 from regard.training.microbatches import at_once, threads_each, trained
 
 MOMENTUM = 0.95
-SIZE = 0.3  # of the steps of runs that were begun before it was a setting
 ROUNDS = ((4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (2.8769, -3.1427, 1.2046), (2.8366, -3.0525, 1.2012))
 """Of Newton and Schulz: x ← a x + b xxᵀx + c xxᵀxxᵀx, steep at first, flat near one in the end."""
 
@@ -24,9 +23,8 @@ ROUNDS = ((4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (2.8769, -3.1427
 class Optimizer:
     """Holds the moments of the parameters that are trained; `hands` make its steps."""
 
-    def __init__(self, model: Model, training: TrainingSettings) -> None:
+    def __init__(self, model: Model, training: TrainingPlan) -> None:
         """Adam as in Vaswani 2017, section 5.3; fused is the fastest on a CPU, and deterministic."""
-        assert training.rate is not None, "complete the configuration first"
         self.hands = ThreadPool(at_once(training), threads_each(training))
         self._names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
         self._trained = trained(model)
@@ -35,9 +33,9 @@ class Optimizer:
         rest = [parameter for parameter in self._trained if id(parameter) not in taken]
         adam = partial(torch.optim.AdamW, lr=training.rate, betas=(0.9, 0.98), eps=1e-9, fused=True)
         shares = [[rest[place] for place in share] for share in self.hands.partition(rest)]
-        decay = training.weight_decay or 0.0
+        decay = training.weight_decay
         self._adams = [adam(_by_decay(share, decay)) for share in shares]
-        self._muon = Muon(inner, training.muon_size or SIZE, decay)
+        self._muon = Muon(inner, training.muon_size, decay)
 
     def zero_grad(self) -> None:
         for parameter in self._trained:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 from regard.training.optimizer import Optimizer
@@ -61,7 +61,7 @@ class State:
         return named | self.optimizer.moments()
 
 
-def new_state(model: Model, training: TrainingSettings) -> State:
+def new_state(model: Model, training: TrainingPlan) -> State:
     """Before the first step."""
     return State(model, Optimizer(model, training), recent=deque(maxlen=training.average))
 

@@ -95,8 +95,8 @@ def settings() -> str:
         section = field.get_default().__class__
         rows = [f"## `[{name}]`\n", f"{section.__doc__}\n", "| key | values | default | |", "|---|---|---|---|"]
         for key, info in section.model_fields.items():
-            default = "" if info.default is None else f"`{_toml(info.default)}`"
-            about = (info.description or "").replace("|", "\\|")
+            about, _, chosen = (info.description or "").replace("|", "\\|").partition(" (default: ")
+            default = chosen.removesuffix(")") if info.default is None else f"`{_toml(info.default)}`"
             rows.append(f"| `{key}` | {_values(info.annotation, info.metadata)} | {default} | {about} |")
         parts.append("\n".join(rows))
     return "\n\n".join(parts)

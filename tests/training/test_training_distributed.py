@@ -18,7 +18,7 @@ import pytest
 import torch
 from training_material import PAIRS, TOKENIZER, fresh
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import make_batch
 from regard.data.bpe_dropout import BpeDropout
 from regard.errors import UserError
@@ -38,10 +38,10 @@ UNMERGED = replace(
 PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
 
 
-def settings(**changes: Any) -> TrainingSettings:
+def settings(**changes: Any) -> TrainingPlan:
     chosen = {"steps": 6, "batch_tokens": 200, "rate": 3e-3, "warmup_steps": 2, "label_smoothing": 0.1}
     chosen |= {"evaluate_every": 100, "metric": "loss", "seed": 5, "processes": 2}
-    return TrainingSettings(**{**chosen, **changes})
+    return TrainingPlan(**{**chosen, **changes})
 
 
 def test_parts_are_the_epoch_and_of_like_length() -> None:
@@ -74,9 +74,7 @@ def test_two_parts_make_the_step_of_one(kind: type[Others]) -> None:
                 torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
 
 
-def trained_by(
-    kind: type[Others], training: TrainingSettings, stops: list[int], folder: Path
-) -> dict[str, torch.Tensor]:
+def trained_by(kind: type[Others], training: TrainingPlan, stops: list[int], folder: Path) -> dict[str, torch.Tensor]:
     """The weights after six steps, with a new process and a new state after each stop."""
     state = fresh(training)
     for until in [*stops, 6]:

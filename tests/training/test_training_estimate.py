@@ -8,11 +8,11 @@ import pytest
 import torch
 from training_material import PAIRS, fresh
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.training.estimate import Estimate, estimate
 from regard.weights import clone_weights, weights_of
 
-TRAINING = TrainingSettings(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
+TRAINING = TrainingPlan(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
 
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive"])

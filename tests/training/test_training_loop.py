@@ -11,11 +11,11 @@ import pytest
 import torch
 from training_material import PAIRS, fresh
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import make_batch, plan
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
-from regard.training.checkpoint_selection import choose
+from regard.training.checkpoint_selection import select
 from regard.training.loop import judge, total_steps, train
 from regard.training.microbatches import part_plan
 from regard.training.report import Report
@@ -23,10 +23,10 @@ from regard.training.state import State, restore
 from regard.weights import clone_weights, read_tensors, weights_of, write_tensors
 
 
-def settings(**changes: Any) -> TrainingSettings:
+def settings(**changes: Any) -> TrainingPlan:
     chosen = {"steps": 17, "batch_tokens": 100, "rate": 3e-3, "warmup_steps": 5, "label_smoothing": 0.1}
     chosen |= {"evaluate_every": 3, "metric": "loss", "average": 3, "seed": 5}
-    return TrainingSettings(**{**chosen, **changes})
+    return TrainingPlan(**{**chosen, **changes})
 
 
 def look_at(state: State) -> Callable[[], dict[str, float]]:
@@ -37,7 +37,7 @@ def look_at(state: State) -> Callable[[], dict[str, float]]:
     return look
 
 
-def run(state: State, training: TrainingSettings, until: int | None = None) -> list[Report]:
+def run(state: State, training: TrainingPlan, until: int | None = None) -> list[Report]:
     """Reports up to a step, as if Ctrl-C came after it."""
     reports = []
     for report in train(state, PAIRS, training, look_at(state)):
@@ -170,14 +170,17 @@ def test_the_average_is_the_model_only_where_it_was_measured_to_be_better(measur
         seen.append(clone_weights(weights_of(state.model)))
         return {"loss": measured}
 
-    choice = choose(state, training, look)
+    selection = select(state, training, look)
     assert averaged is not None and state.best is not None and len(seen) == 1
     assert all(torch.equal(seen[0][name], averaged[name]) for name in averaged)
-    assert (choice.kind, choice.dev) == (kind, {"loss": min(measured, 1.0)})
+    assert (selection.kind, selection.dev) == (kind, {"loss": min(measured, 1.0)})
     expected = averaged if kind == "average" else state.best
-    assert all(torch.equal(choice.weights[name], expected[name]) for name in expected)
-    texts = {"average": "the average of the last 2 looks, dev loss 0.500", "best": "the best look, dev loss 1.000"}
-    assert choice.text("loss") == texts[kind]
+    assert all(torch.equal(selection.weights[name], expected[name]) for name in expected)
+    texts = {
+        "average": "the average of the last 2 validations, dev loss 0.500",
+        "best": "the best validation, dev loss 1.000",
+    }
+    assert selection.text("loss") == texts[kind]
     after = state.tensors()  # the last weights are in the model again
     assert after.keys() == before.keys() and all(torch.equal(after[name], before[name]) for name in after)
 
@@ -190,9 +193,9 @@ def test_without_an_average_nothing_is_measured_again() -> None:
         training = settings(steps=3, average=average)
         state = fresh(training)
         run(state, training)
-        assert choose(state, training, look).kind == kind
+        assert select(state, training, look).kind == kind
     state = fresh(settings())
-    assert choose(state, settings(), look).kind == "last"
+    assert select(state, settings(), look).kind == "last"
 
 
 def test_ties_are_broken_by_the_loss_until_all_is_right() -> None:
