@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import regard  # noqa: F401 - before torch: it sets how long waiting threads spin
+
+# isort: split
 import sys
 from itertools import chain, cycle
 from typing import Any
