@@ -203,9 +203,11 @@ class TrainingSettings(Section):
     seed: Natural = 1
     """initial weights, order of batches, dropout, pieces taken apart"""
     threads: Positive | None = None
-    """CPU threads of a process (all cores, shared out among the processes)"""
+    """CPU threads of a process (all cores, shared out among the microbatches)"""
+    microbatches: Positive | None = None
+    """parts of a batch whose gradients are summed (2 for a long run of heavy steps without `threads`)"""
     processes: Positive | None = None
-    """processes that share every update; two of one thread beat one of two (2 for a long run without `threads`)"""
+    """processes that compute the microbatches, with the same result (the faster of one and as many as microbatches)"""
 
 
 Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes

@@ -8,10 +8,10 @@ import torch
 
 from regard.data.image_store import ImageCodec
 from regard.experiment.setup import Setup
-from regard.training.state import State
+from regard.training.state import TrainingState
 
 
-def banner(setup: Setup, state: State, facts: dict[str, Any]) -> list[str]:
+def banner(setup: Setup, state: TrainingState, facts: dict[str, Any]) -> list[str]:
     """What is about to be trained on what, and what was left out."""
     corpus, config = setup.corpus, setup.config
     counts = ", ".join(f"{len(examples):,} {split}" for split, examples in corpus.splits().items())
@@ -26,7 +26,7 @@ def banner(setup: Setup, state: State, facts: dict[str, Any]) -> list[str]:
     if setup.copied:
         lines.append(f"initialised from {config.training.init_from}: {setup.copied:,} of the parameters are copied")
     if state.progress.step:
-        lines.append(f"going on after step {state.progress.step:,}")
+        lines.append(f"resumed after step {state.progress.step:,}")
         if (facts["threads"], facts["torch"]) != (torch.get_num_threads(), torch.__version__):
             began = f"{facts['threads']} threads and torch {facts['torch']}"
             lines.append(f"note: the run began with {began}, so its weights may differ in the last bits")

@@ -13,13 +13,15 @@ from regard.data.embedded import EMBEDDED
 from regard.errors import UserError
 from regard.experiment.corpus_statistics import CorpusStatistics, count_words, measure_captions, measure_text
 from regard.experiment.step_time import StepTime, Workload
+from regard.training.distributed import torchrun_world_size
 
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
 SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces
 # The epochs in which weights fade by their decay, and the most that was of use:
 # docs/experiments/multi30k-transformer.md#weight-decay-on-all-pairs
 FADING_EPOCHS, MOST_DECAY = 8, 0.3
-# What a run and its steps must take for two processes to pay: docs/experiments/training-speed.md#two-processes
+# What a run and its steps must take for two microbatches, so for two processes, to pay:
+# docs/experiments/training-speed.md#two-processes
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25
 
 
@@ -167,9 +169,7 @@ def _training(
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
     rate = given.rate or _rate(model, optimizer, batch_tokens)
     long = min(known * step_time.seconds, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
-    shared = (
-        long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
-    )  # whoever counts threads counts cores
+    heavy = long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
     choices = {
         "steps": steps,
         "batch_tokens": batch_tokens,
@@ -183,7 +183,7 @@ def _training(
         "evaluate_every": min(max(known // 20, 50), 1000),
         "metric": metric,
         "patience": 6,
-        "processes": 2 if shared else 1,
+        "microbatches": max(2 if heavy else 1, given.processes or 1, torchrun_world_size()),
     }
     chosen = {key: value for key, value in choices.items() if getattr(given, key) is None}
     if "average" not in given.model_fields_set:

@@ -10,8 +10,8 @@ from regard.errors import UserError
 from regard.training.optimizer import SIZE
 
 # what it meant that a setting was missing
-BEFORE = {"processes": 1, "optimizer": "adam", "weight_decay": 0.0}
-EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
+BEFORE = {"microbatches": 1, "optimizer": "adam", "weight_decay": 0.0}
+EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads", "processes"}  # of training, on --resume
 FILES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
 PLACES = FILES | {"corpus", "images"}
 

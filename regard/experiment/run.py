@@ -1,12 +1,10 @@
-"""Train into a directory, or go on with the run that is there."""
+"""Train into a directory, or resume the run that is there."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-import time
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,25 +27,24 @@ from regard.config import Settings, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
 from regard.experiment.banner import banner
+from regard.experiment.follow import METRICS, follow_training, save_state
 from regard.experiment.held_out import held_out_pairs
 from regard.experiment.resume import continued
 from regard.experiment.setup import Setup, assemble_setup, new_setup
 from regard.experiment.validation import make_validate
 from regard.files import write_text
-from regard.threads import Interrupt, prepare
+from regard.threads import prepare
 from regard.training import loop
-from regard.training.checkpoint_selection import Choice, choose
+from regard.training.checkpoint_selection import SelectedCheckpoint, select_checkpoint
 from regard.training.curve import curve_svg
-from regard.training.distributed import others
-from regard.training.estimate import estimate
-from regard.training.microbatches import part_plan
+from regard.training.distributed import broadcast_object, torchrun_rank, torchrun_world_size
+from regard.training.microbatches import microbatch_plan
+from regard.training.replica import follow_torchrun
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
-from regard.training.state import State, new_state, restore
+from regard.training.state import TrainingState, new_state, restore
 from regard.weights import read_tensors, weights_of, write_tensors
 
-METRICS = "metrics.jsonl"
 DIVERGED = 10  # times the loss of guessing: what is wrong and sure of it, of a few classes say, has a few times it
-SAVE_SECONDS = 60  # at least so often the training state is written
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class RunResult:
     step: int
     epoch: float
     seconds: float
-    best: dict[str, float] | None  # development results of the best look
+    best: dict[str, float] | None  # development results of the best validation
     best_step: int
     model: Literal["average", "best", "last"]  # which weights became the model
     dev: dict[str, float] | None  # their development results
@@ -106,6 +103,8 @@ def run_experiment(config: Settings, out: Path | str, resume: bool = False, prog
 
     To resume, settings that are not given are the run's own. `progress`: say on stderr what happens.
     """
+    if torchrun_rank() > 0:
+        return follow_torchrun()
     out = Path(out)
     setup, facts = _reopen(config, out) if resume else _open(config, out)
     training = setup.config.training
@@ -115,21 +114,20 @@ def run_experiment(config: Settings, out: Path | str, resume: bool = False, prog
         _go_on(setup, state, out)
         metrics.cut_after(state.progress.step)
     else:
-        _save(state, out)  # from here on, a run without a state is one that lost it
+        save_state(state, out)  # from here on, a run without a state is one that lost it
     total = loop.total_steps(setup.train, training)
     line = ProgressLine(training, total, quiet=not progress)
     for text in banner(setup, state, facts):
         line.say(text)
-    guess = estimate(state, setup.train, training, total) if progress else None
-    if guess is not None:
-        line.say(guess.text(training.minutes))
-    look = make_validate(setup)
-    interrupted = _follow(setup, state, metrics, line, look, out)
-    choice = choose(state, training, look)
-    result = _result(setup, state, choice, out, interrupted)
-    _finish(setup, state, choice, out, {**facts, "status": result.status, "results": _results(result)})
+    validate = make_validate(setup)
+    interrupted = follow_training(setup, state, metrics, line, validate, out, progress)
+    selected = select_checkpoint(state, training, validate)
+    result = _result(setup, state, selected, out, interrupted)
+    _finish(setup, state, selected, out, {**facts, "status": result.status, "results": _results(result)})
     for text in result.summary():
         line.say(text)
+    if torchrun_world_size() > 1:
+        broadcast_object(result)
     return result
 
 
@@ -180,14 +178,14 @@ def _reopen(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     return assemble_setup(config, corpus, tokenizers, resumed=(out / STATE).is_file()), facts
 
 
-def _go_on(setup: Setup, state: State, out: Path) -> None:
+def _go_on(setup: Setup, state: TrainingState, out: Path) -> None:
     """Put the state back, and only when the run can go on from it, write the settings that changed."""
     if (out / STATE).is_file():
         restore(state, *read_tensors(out / STATE), where=str(out / STATE))
     else:  # it ended before it began
-        _save(state, out)
+        save_state(state, out)
     progress, stored = state.progress, read_config(out)
-    reached = {"steps": progress.step, "epochs": _passes(setup, state), "minutes": progress.seconds / 60}
+    reached = {"steps": progress.step, "epochs": _epoch(setup, state), "minutes": progress.seconds / 60}
     for key, there in reached.items():
         new, old = (getattr(config.training, key) for config in (setup.config, stored))
         if new is not None and new != old and new < there:
@@ -207,32 +205,9 @@ def fingerprint(corpus: Corpus) -> str:
     return digest.hexdigest()
 
 
-def _follow(setup: Setup, state: State, metrics: Metrics, line: ProgressLine, look: loop.Look, out: Path) -> bool:
-    """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
-    saved = time.monotonic()
-    training = setup.config.training
-    with line, Interrupt() as interrupt, others(state.model, setup.train, training) or nullcontext() as crew:
-        for report in loop.train(state, setup.train, training, look, crew):
-            metrics.add(report)
-            line.show(report)
-            if report.dev is not None or interrupt.asked or time.monotonic() - saved > SAVE_SECONDS:
-                metrics.flush()
-                _save(state, out)
-                if report.improved and state.best is not None:
-                    write_tensors(out / MODEL, state.best)
-                saved = time.monotonic()
-            if interrupt.asked:
-                return True
-    return False
-
-
-def _save(state: State, out: Path) -> None:
-    write_tensors(out / STATE, state.tensors(), asdict(state.progress))
-
-
-def _finish(setup: Setup, state: State, choice: Choice, out: Path, facts: dict[str, Any]) -> None:
+def _finish(setup: Setup, state: TrainingState, selected: SelectedCheckpoint, out: Path, facts: dict[str, Any]) -> None:
     """Write what a run is when training has ended, or was stopped."""
-    write_tensors(out / MODEL, choice.weights)
+    write_tensors(out / MODEL, selected.weights)
     write_tensors(out / "last.safetensors", weights_of(state.model))
     if state.best is not None and state.recent:
         write_tensors(out / "best.safetensors", state.best)
@@ -243,7 +218,9 @@ def _finish(setup: Setup, state: State, choice: Choice, out: Path, facts: dict[s
     write_facts(out, facts)
 
 
-def _result(setup: Setup, state: State, choice: Choice, out: Path, interrupted: bool) -> RunResult:
+def _result(
+    setup: Setup, state: TrainingState, selected: SelectedCheckpoint, out: Path, interrupted: bool
+) -> RunResult:
     progress = state.progress
     return RunResult(
         path=out,
@@ -253,22 +230,22 @@ def _result(setup: Setup, state: State, choice: Choice, out: Path, interrupted: 
         task=setup.task,
         parameters=setup.parameters,
         step=progress.step,
-        epoch=_passes(setup, state),
+        epoch=_epoch(setup, state),
         seconds=progress.seconds,
         best=progress.best,
         best_step=progress.best_step,
-        model=choice.kind,
-        dev=choice.dev,
-        chosen=choice.text(setup.config.training.metric or "loss"),
+        model=selected.kind,
+        dev=selected.dev,
+        chosen=selected.text(setup.config.training.metric or "loss"),
         skipped=setup.skipped,
         guessing=math.log(setup.target.size),
     )
 
 
-def _passes(setup: Setup, state: State) -> float:
-    """Over the training pairs, with the fraction of this one."""
+def _epoch(setup: Setup, state: TrainingState) -> float:
+    """Completed epochs, with the fraction of this one."""
     progress = state.progress
-    return progress.epoch + progress.index / len(part_plan(setup.train, setup.config.training, progress.epoch))
+    return progress.epoch + progress.index / len(microbatch_plan(setup.train, setup.config.training, progress.epoch))
 
 
 def _results(result: RunResult) -> dict[str, Any]:

@@ -92,9 +92,9 @@ def assemble_setup(
     if config.training.bpe_dropout > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
         longest = _longest(config, model, corpus.train) + 1  # with its mark
         train = replace(train, bpe_dropout=(BpeDropout.of(source, longest), BpeDropout.of(target, longest)))
-    if (config.training.processes or 1) > len(train):
+    if (config.training.microbatches or 1) > len(train):
         raise UserError(
-            f"training.processes = {config.training.processes}, but there are {len(train)} training pairs; "
+            f"training.microbatches = {config.training.microbatches}, but there are {len(train)} training pairs; "
             "set as many or fewer"
         )
     setup = Setup(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))

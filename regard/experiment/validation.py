@@ -14,13 +14,13 @@ from regard.evaluation.evaluate import teacher_forced
 from regard.experiment.setup import Setup
 from regard.inference import TooLong, decode
 from regard.inference.incremental import stepping
-from regard.training.loop import Look
+from regard.training.loop import Validate
 
 # Development examples decoded in each validation, at most: BLEU and chrF of 500 tell late steps apart by chance.
 DECODED = {"exact": 500, "bleu": 1000, "chrf": 1000}
 
 
-def make_validate(setup: Setup) -> Look:
+def make_validate(setup: Setup) -> Validate:
     """The function that the training loop calls; it leaves the model and its randomness as they were."""
     training = setup.config.training
     assert training.batch_tokens is not None, "complete the configuration first"

@@ -9,14 +9,17 @@ from regard.plotting.chart import Line, Panel, picture, smooth
 
 def curve_svg(metrics: list[dict[str, Any]], metric: str, title: str) -> str:
     """The lines of metrics.jsonl as a picture; `metric` is the one that decides, with a panel of its own."""
-    looks = [line for line in metrics if "dev" in line]
-    best = next((line for line in reversed(looks) if line["improved"]), None)
+    validations = [line for line in metrics if "dev" in line]
+    best = next((line for line in reversed(validations) if line["improved"]), None)
     trained = smooth([(line["step"], line["loss"]) for line in metrics])
-    seen = [(line["step"], line["dev"]["loss"]) for line in looks]
-    losses = [Line("training loss", trained, kind="train", dots=False), Line("development loss", seen, kind="dev")]
+    dev_losses = [(line["step"], line["dev"]["loss"]) for line in validations]
+    losses = [
+        Line("training loss", trained, kind="train", dots=False),
+        Line("development loss", dev_losses, kind="dev"),
+    ]
     panels = [Panel("nats per token, by step", losses, _mark(best, "loss") if metric == "loss" else None)]
     if metric != "loss":
-        points = [(line["step"], line["dev"][metric]) for line in looks]
+        points = [(line["step"], line["dev"][metric]) for line in validations]
         name = f"{metric} in %" if metric in ("exact", "accuracy") else metric
         panels.append(Panel(f"development {name}, by step", [Line(name, points)], _mark(best, metric)))
     return picture(title, panels)

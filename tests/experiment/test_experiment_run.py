@@ -23,8 +23,8 @@ from regard.evaluation.evaluate import teacher_forced
 from regard.experiment import RunResult, complete, run_experiment
 from regard.experiment.setup import Setup
 from regard.experiment.validation import make_validate
-from regard.training.loop import Look
-from regard.training.report import ProgressLine, Report, read_metrics
+from regard.training.loop import Validate
+from regard.training.report import ProgressLine, StepReport, read_metrics
 from regard.weights import read_tensors
 
 TINY: dict[str, Any] = {
@@ -54,7 +54,7 @@ def at_step(monkeypatch: pytest.MonkeyPatch, step: int, act: Callable[[], None])
     """Do something when this step is reported."""
     show = ProgressLine.show
 
-    def shown(line: ProgressLine, report: Report) -> None:
+    def shown(line: ProgressLine, report: StepReport) -> None:
         show(line, report)
         if report.step == step:
             monkeypatch.setattr(ProgressLine, "show", show)
@@ -125,28 +125,32 @@ def test_every_task(tmp_path: Path, corpus: str, preset: str, task: str) -> None
 def test_the_result_reported_is_that_of_the_saved_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, better: bool
 ) -> None:
-    """The fourth look is at the average; it is made to win or to lose."""
-    looks: list[dict[str, float]] = []
+    """The fourth validation is of the average; it is made to win or to lose."""
+    validations: list[dict[str, float]] = []
     real = make_validate
 
-    def counted(setup: Setup) -> Look:
-        look = real(setup)
+    def counted(setup: Setup) -> Validate:
+        validate = real(setup)
 
         def changed() -> dict[str, float]:
-            results = look()
-            if len(looks) == 3:
+            results = validate()
+            if len(validations) == 3:
                 results |= {"exact": 99.0 if better else -1.0}
-            looks.append(results)
+            validations.append(results)
             return results
 
         return changed
 
     monkeypatch.setattr("regard.experiment.run.make_validate", counted)
     result = go(tmp_path / "run")
-    assert len(looks) == 4 and result.best in looks[:3]
+    assert len(validations) == 4 and result.best in validations[:3]
     assert result.model == ("average" if better else "best")
-    assert result.dev == (looks[3] if better else result.best)
-    words = "model: the average of the last 2 looks, dev exact 99.0%" if better else "model: the best look, dev exact "
+    assert result.dev == (validations[3] if better else result.best)
+    words = (
+        "model: the average of the last 2 validations, dev exact 99.0%"
+        if better
+        else "model: the best validation, dev exact "
+    )
     assert any(line.startswith(words) for line in result.summary())
     facts = load_run(tmp_path / "run").facts["results"]
     assert (facts["model"], facts["dev"]) == (result.model, result.dev)
@@ -234,7 +238,7 @@ def test_a_run_that_crashed_before_its_first_step_starts_anew(tmp_path: Path, mo
         raise RuntimeError("the power fails before the first step")
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-        patch.setattr("regard.experiment.run._save", crash)
+        patch.setattr("regard.experiment.run.save_state", crash)
         go(tmp_path / "crashed", tiny())
     go(tmp_path / "crashed", resume=True)
     assert_same_run(tmp_path / "whole", tmp_path / "crashed")

@@ -1,4 +1,4 @@
-"""Gradients are added and clipped as torch would, whoever shares the work."""
+"""Gradients are clipped as torch does."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.threads import Hands
-from regard.training.gradients import add_gradients, clip_gradients
+from regard.training.gradients import clip_gradients
 
 SIZES = ((300, 7), (5,), (40, 40), (1,), (64, 3))
 
@@ -28,42 +27,11 @@ def draw(seed: int) -> list[Tensor | None]:
     return [torch.randn(size, generator=generator) for size in SIZES]
 
 
-@pytest.mark.parametrize("hands", [1, 2, 7])
-def test_every_tensor_is_somebodys_and_nobody_has_much_more(hands: int) -> None:
-    tensors = [torch.zeros(size) for size in SIZES]
-    shares = Hands(hands).shares(tensors)
-    assert sorted(place for share in shares for place in share) == list(range(len(SIZES)))
-    assert len(shares) == min(hands, len(SIZES))
-    loads = [sum(tensors[place].numel() for place in share) for share in shares]
-    assert max(loads) <= max(2100, sum(loads) / len(loads) * 1.5), "no more than the largest, or about an even share"
-    assert Hands(hands).shares([]) == []
-
-
-@pytest.mark.parametrize("hands", [1, 3])
-def test_works_answer_in_their_order_and_a_failure_is_not_swallowed(hands: int) -> None:
-    shared = Hands(hands)
-    assert shared.do(lambda number=number: number**2 for number in range(20)) == [n**2 for n in range(20)]
-    with pytest.raises(ZeroDivisionError):
-        shared.do([lambda: 1 // 0, lambda: 1])
-
-
-@pytest.mark.parametrize("hands", [1, 2, 7])
-def test_gradients_are_added(hands: int) -> None:
-    first, second = draw(1), draw(2)
-    second[3] = None
-    parameters = parameters_with(first)
-    add_gradients(parameters, second, Hands(hands))
-    for parameter, one, other in zip(parameters, first, second, strict=True):
-        assert parameter.grad is not None and one is not None
-        assert torch.equal(parameter.grad, one if other is None else one + other)
-
-
-@pytest.mark.parametrize("hands", [1, 2, 7])
 @pytest.mark.parametrize("limit", [1.0, 1e6])
-def test_clipped_as_torch_does_to_the_bit(hands: int, limit: float) -> None:
+def test_clipped_as_torch_does_to_the_bit(limit: float) -> None:
     ours, theirs = parameters_with(draw(1)), parameters_with(draw(1))
     ours[1].grad = theirs[1].grad = None
-    norm = clip_gradients(ours, limit, Hands(hands))
+    norm = clip_gradients(ours, limit)
     assert norm == float(nn.utils.clip_grad_norm_(theirs, limit))
     for one, other in zip(ours, theirs, strict=True):
         assert (one.grad is None and other.grad is None) or torch.equal(one.grad, other.grad)
@@ -73,14 +41,14 @@ def test_clipped_as_torch_does_to_the_bit(hands: int, limit: float) -> None:
 def test_sums_become_means_before_they_are_clipped(limit: float) -> None:
     means = [one for one in draw(1) if one is not None]
     ours, theirs = parameters_with([one * 50 for one in means]), parameters_with([*means])
-    assert clip_gradients(ours, limit, Hands(2), 50) == pytest.approx(float(nn.utils.clip_grad_norm_(theirs, limit)))
+    assert clip_gradients(ours, limit, 50) == pytest.approx(float(nn.utils.clip_grad_norm_(theirs, limit)))
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one.grad, other.grad)
 
 
 def test_nothing_to_clip_and_numbers_that_are_none() -> None:
-    assert clip_gradients(parameters_with([None] * len(SIZES)), 1.0, Hands(2)) == 0.0
+    assert clip_gradients(parameters_with([None] * len(SIZES)), 1.0) == 0.0
     broken = draw(1)
     assert broken[0] is not None
     broken[0][3, 3] = torch.nan
-    assert math.isnan(clip_gradients(parameters_with(broken), 1.0, Hands(2)))
+    assert math.isnan(clip_gradients(parameters_with(broken), 1.0))
