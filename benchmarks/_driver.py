@@ -1,6 +1,6 @@
-"""What every contestant does: load the batches, make its model, and train the steps once for each line it is sent.
+"""The worker of every system: loads the batches, builds its model, and trains the steps once for each line of input.
 
-Needs numpy and torch alone, so that it runs in any peer's environment: python CONTESTANT.py DATA.npz MODEL-AS-JSON
+It needs only numpy and torch, so that it runs in any peer's environment: python SYSTEM.py DATA.npz MODEL-AS-JSON
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def torch_step(model: torch.nn.Module, logits: Callable[[Batch], Tensor], rate: 
     adam = torch.optim.Adam(model.parameters(), lr=rate)
 
     def step(batch: Batch) -> int:
-        found = logits(batch)
-        wanted = batch["target_out"].flatten()
-        loss = F.cross_entropy(found.flatten(0, 1), wanted, ignore_index=0, label_smoothing=0.1)
+        predicted = logits(batch)
+        target = batch["target_out"].flatten()
+        loss = F.cross_entropy(predicted.flatten(0, 1), target, ignore_index=0, label_smoothing=0.1)
         adam.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adam.step()
-        return int((wanted != 0).sum())
+        return int((target != 0).sum())
 
     return step

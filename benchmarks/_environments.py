@@ -1,4 +1,4 @@
-"""The peers' environments: each its own, made and filled by pip the first time it is asked for."""
+"""The peers' environments: one for each, which pip makes the first time it is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VERSIONS = "import sys; from importlib.metadata import version; print(*map(versi
 
 
 class LeftOutError(Exception):
-    """Why a peer cannot take part, or not any more."""
+    """Why a peer cannot be measured."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Interpreter:
 
 
 def interpreter(environment: Environment, folder: Path) -> Interpreter:
-    """That of the environment, which is made where there is none yet."""
-    place = folder / environment.package
-    python, ready = place / "bin" / "python", place / ".ready"
+    """The environment's Python; the environment is made where there is none yet."""
+    directory = folder / environment.package
+    python, ready = directory / "bin" / "python", directory / ".ready"
     if not ready.exists():
-        print(f"installing {environment.package} into {place}", file=sys.stderr)
-        _done([sys.executable, "-m", "venv", str(place)])
+        print(f"installing {environment.package} into {directory}", file=sys.stderr)
+        _done([sys.executable, "-m", "venv", str(directory)])
         install = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(CONSTRAINTS))
         _done([str(python), *install, *environment.others, environment.package])
         ready.touch()
-    found = _done([str(python), "-c", VERSIONS, environment.package, "torch"]).split()
-    return Interpreter(python, f"{environment.package} {found[0]} with torch {found[1]}")
+    versions = _done([str(python), "-c", VERSIONS, environment.package, "torch"]).split()
+    return Interpreter(python, f"{environment.package} {versions[0]} with torch {versions[1]}")
 
 
 def leave_out(name: str, reason: object) -> None:

@@ -17,7 +17,7 @@ from eole.models.model import EncoderDecoderModel  # pyrefly: ignore[missing-imp
 from eole.utils.loss import LossCompute  # pyrefly: ignore[missing-import]
 from eole.utils.optimizers import Optimizer  # pyrefly: ignore[missing-import]
 
-SPECIALS = {  # in the order of our ids, so that nothing has to change places
+SPECIALS = {  # in the order of our ids
     "pad_token": DefaultTokens.PAD,
     "bos_token": DefaultTokens.BOS,
     "eos_token": DefaultTokens.EOS,

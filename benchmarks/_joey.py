@@ -1,4 +1,4 @@
-"""JoeyNMT: its models, loss and step; its padding is 1, so 0 and 1 change places."""
+"""JoeyNMT: its models, loss and step; its padding is 1, so ids 0 and 1 are swapped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPECIALS = {"unk": "<unk>", "pad": "<pad>", "bos": "<s>", "eos": "</s>"}
 
 def joey_model(fields: dict[str, Any]) -> Model:
     settings = {f"{name}_token": text for name, text in SPECIALS.items()}
-    settings |= {f"{name}_id": place for place, name in enumerate(SPECIALS)}
+    settings |= {f"{name}_id": index for index, name in enumerate(SPECIALS)}
     words = [f"w{number}" for number in range(fields["size"] - len(SPECIALS))]
     vocabulary = Vocabulary(words, SimpleNamespace(**settings, sep_token=None, sep_id=None, lang_tags=[]))
     kind = _transformer(fields) if fields["preset"] == "transformer" else _recurrent(fields)
@@ -30,19 +30,19 @@ def make(fields: dict[str, Any]) -> Step:
     adam = torch.optim.Adam(model.parameters(), lr=1e-4)
 
     def step(batch: Batch) -> int:
-        order = batch["source_mask"].sum(1).argsort(descending=True)  # its recurrent encoder wants them so
+        order = batch["source_mask"].sum(1).argsort(descending=True)  # as its recurrent encoder needs them
         batch = {kind: values[order] for kind, values in batch.items()}
-        source, given, wanted = (swapped(batch[kind]) for kind in ("source", "target_in", "target_out"))
+        source, target_in, target_out = (swapped(batch[kind]) for kind in ("source", "target_in", "target_out"))
         loss, _, _, _ = model(
             return_type="loss",
             src=source,
             src_mask=batch["source_mask"].unsqueeze(1),
             src_length=batch["source_mask"].sum(1),
-            trg_input=given,
-            trg=wanted,
-            trg_mask=(wanted != model.pad_index).unsqueeze(1),
+            trg_input=target_in,
+            trg=target_out,
+            trg_mask=(target_out != model.pad_index).unsqueeze(1),
         )
-        tokens = int((wanted != model.pad_index).sum())
+        tokens = int((target_out != model.pad_index).sum())
         adam.zero_grad()
         (loss / tokens).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -1,4 +1,4 @@
-"""The most memory that a process has held, together with those that it began: as Linux tells it."""
+"""Peak memory of a process and its children, from /proc."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ PROC = Path("/proc")
 
 
 def peak_mebibytes(process: int, proc: Path = PROC) -> float:
-    """The sum of the peaks of all its processes, which need not have come at one time.
+    """The sum of the peaks of the process and its descendants, which need not be at one time.
 
-    What is mapped from files or shared lies in memory once, however many map it: it is counted as that one has it who
-    has most of it. For a single process this is its peak (VmHWM). Not a number where there is no /proc.
+    Mapped files and shared memory are in memory once: the largest of the processes' amounts counts. For a single
+    process the result is its peak (VmHWM). NaN where there is no /proc.
     """
     family = _family(process, {int(path.parent.name): _status(path) for path in proc.glob("[0-9]*/status")})
     if not family:
         return math.nan
-    alone = sum(one.get("VmHWM", 0) - one.get("RssFile", 0) - one.get("RssShmem", 0) for one in family)
-    once = sum(max(one.get(kind, 0) for one in family) for kind in ("RssFile", "RssShmem"))
-    return (alone + once) / 1024
+    private = sum(status.get("VmHWM", 0) - status.get("RssFile", 0) - status.get("RssShmem", 0) for status in family)
+    shared = sum(max(status.get(kind, 0) for status in family) for kind in ("RssFile", "RssShmem"))
+    return (private + shared) / 1024
 
 
-def _family(process: int, everybody: dict[int, dict[str, int]]) -> list[dict[str, int]]:
+def _family(process: int, statuses: dict[int, dict[str, int]]) -> list[dict[str, int]]:
     """The process and all that descend from it."""
-    if process not in everybody:
+    if process not in statuses:
         return []
-    children = [one for one, status in everybody.items() if status.get("PPid") == process]
-    return [everybody[process], *(found for child in children for found in _family(child, everybody))]
+    children = [child for child, status in statuses.items() if status.get("PPid") == process]
+    return [statuses[process], *(status for child in children for status in _family(child, statuses))]
 
 
 def _status(path: Path) -> dict[str, int]:
-    """Its numbers, sizes in KiB; none of a process that ended meanwhile."""
+    """The numbers of a status file, sizes in KiB; none of a process that has ended."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
     fields = (line.split() for line in lines)
-    return {one[0].rstrip(":"): int(one[1]) for one in fields if len(one) > 1 and one[1].isdigit()}
+    return {field[0].rstrip(":"): int(field[1]) for field in fields if len(field) > 1 and field[1].isdigit()}

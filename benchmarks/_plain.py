@@ -1,4 +1,4 @@
-"""torch's own modules, as anyone would write it."""
+"""torch's own modules, in the usual way."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class PlainTransformer(nn.Module):
         self.output.weight = self.table.weight
 
     def embed(self, ids: Tensor) -> Tensor:
-        places = torch.arange(ids.shape[1])[:, None] / 10000 ** (torch.arange(0, self.width, 2) / self.width)
-        waves = torch.stack((places.sin(), places.cos()), dim=-1).flatten(1)
+        angles = torch.arange(ids.shape[1])[:, None] / 10000 ** (torch.arange(0, self.width, 2) / self.width)
+        waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)
         return self.drop(self.table(ids) * math.sqrt(self.width) + waves)
 
     def forward(self, source: Tensor, mask: Tensor, target: Tensor) -> Tensor:

@@ -16,9 +16,9 @@ def timed(
     """The seconds that each piece took, a number a round."""
     taken: dict[Key, list[float]] = {name: [] for name in work}
     for _ in range(rounds):
-        for name, one in work.items():
+        for name, run in work.items():
             start = clock()
-            one()
+            run()
             taken[name].append(clock() - start)
     return taken
 

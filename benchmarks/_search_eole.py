@@ -43,8 +43,8 @@ def make(fields: dict[str, Any]) -> Search:
         ends.begin(lengths)
         translator.update_settings(beam_size=beams, top_k=int(beams == 1))  # the best of one, else a beam
         batch = {"src": sources, "srclen": (sources != 0).sum(1)}
-        found = translator.predict_batch(batch, attn_debug=False)
-        return sum(len(best[0]) for best in found["predictions"])
+        output = translator.predict_batch(batch, attn_debug=False)
+        return sum(len(best[0]) for best in output["predictions"])
 
     return search
 

@@ -16,10 +16,10 @@ def make(fields: dict[str, Any]) -> Search:
     ends, plain = Ends(model.eos_index), model.forward
 
     def ending(return_type: str, **inputs: Any) -> Any:
-        found = plain(return_type=return_type, **inputs)
+        output = plain(return_type=return_type, **inputs)
         if return_type == "decode":
-            ends.force(found[0][:, -1], inputs["encoder_output"])
-        return found
+            ends.force(output[0][:, -1], inputs["encoder_output"])
+        return output
 
     model.forward = ending
 
@@ -27,8 +27,8 @@ def make(fields: dict[str, Any]) -> Search:
         real = sources != 0
         batch = SimpleNamespace(src=swapped(sources), src_mask=real.unsqueeze(1), src_length=real.sum(1), has_trg=False)
         ends.begin(lengths)
-        found, _, _ = joey_search(model, batch, fields["longest"], beams, beam_alpha=1.0)
-        return int(((found == model.eos_index).argmax(1) + 1).sum())
+        output, _, _ = joey_search(model, batch, fields["longest"], beams, beam_alpha=1.0)
+        return int(((output == model.eos_index).argmax(1) + 1).sum())
 
     return search
 

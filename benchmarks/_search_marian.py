@@ -11,21 +11,21 @@ from transformers import LogitsProcessor, LogitsProcessorList  # pyrefly: ignore
 
 
 class Ending(LogitsProcessor):
-    """Every row ends at a length of its own, not before and not after: as trained weights do."""
+    """Every row ends at a length of its own, not before and not after."""
 
     def __init__(self, lengths: Tensor) -> None:
         self._lengths = lengths
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        written = input_ids.shape[1]  # with the token that it starts with: as many as there are after this one
-        return ended(scores, (self._lengths <= written).nonzero()[:, 0].tolist())
+        count = input_ids.shape[1]  # BOS included: as many as there are after this step without it
+        return ended(scores, (self._lengths <= count).nonzero()[:, 0].tolist())
 
 
 def make(fields: dict[str, Any]) -> Search:
     model = marian(fields).eval()
 
     def search(sources: Tensor, lengths: Tensor, beams: int) -> int:
-        found = model.generate(
+        output = model.generate(
             input_ids=sources,
             attention_mask=(sources != 0).long(),
             num_beams=beams,
@@ -35,7 +35,7 @@ def make(fields: dict[str, Any]) -> Search:
             eos_token_id=EOS,
             use_cache=True,
         )
-        ends = (found[:, 1:] == EOS).int()  # without the token that it starts with
+        ends = (output[:, 1:] == EOS).int()  # without BOS
         return int((ends.argmax(1) + 1).sum())
 
     return search

@@ -2,13 +2,13 @@
 
 python benchmarks/decoding.py [RUN SOURCES] [--beside RUN] [--rounds 3] [--sentences 1000] [--peers FOLDER]
 
-Without a run, a Transformer and then an LSTM are trained on dates first. Every engine of ours has the same weights, but
-for those of a run that is put beside it (a student and its teacher). CTranslate2 by hand: its Translator called on
-token lists, as a user would who converted the model; once also for all that we ask it for. A peer has random weights of
-the same size, and writes as many tokens for each sentence as the model does without a beam; its environment is made
-where there is none yet. In bulk it takes sentences sorted by length, as many at once as was fastest. Who cannot take
-part is named on stderr and left out. One at a time takes a tenth of the sentences. An LSTM of ours whose tokens ask
-(model.query) does a little more than its peers.
+Without a run, a Transformer and then an LSTM are trained on dates first. Our engines have the same weights, except
+those of --beside (a student and its teacher). CTranslate2 by hand: its Translator called on token lists, as a user
+would who converted the model; in a second row with all options that we set. A peer has random weights of the same size
+and generates as many tokens for each sentence as the model's greedy search; its environment is made where there is
+none. In bulk it takes sentences sorted by length, in the fastest batch size. A peer that fails is named on stderr and
+left out. One at a time takes a tenth of the sentences. An LSTM of ours whose query includes the token (model.query)
+computes a little more than its peers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from _conversation import Conversation
 from _environments import EOLE, FOLDER, JOEYNMT, TRANSFORMERS, Environment, LeftOutError, interpreter, leave_out
 from _machine import machine
 from _rounds import spread
+from _worker_process import WorkerProcess
 
 import regard
 from regard.config import ModelSettings, merge, read_recipe
@@ -36,13 +36,13 @@ from regard.data.tokenizer import EOS
 from regard.inference.ctranslate2.conversion import built_model, why_not
 from regard.inference.ctranslate2.decoder import PATIENCE
 from regard.pipeline import Translator
-from regard.threads import same_threads
+from regard.threads import limit_threads
 
 HERE = Path(__file__).resolve().parent
-LONGEST = 500  # tokens that a peer is asked to write
+LONGEST = 500  # tokens that a peer generates at most
 SIZES = (32, 64, 128, 256)
 Translate = Callable[[list[str], int], object]  # texts and beams
-Ask = Callable[[list[str], int, int], None]  # texts, beams, and how many texts at once
+Ask = Callable[[list[str], int, int], None]  # texts, beams, batch size
 MODES = (
     ("greedy, one at a time", 1, True),
     ("greedy, bulk", 1, False),
@@ -86,9 +86,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         steps = {} if options.steps is None else {"training": {"steps": options.steps}}
         trees = [merge(read_recipe("dates"), changes, steps) for changes in DATES]
-        runs = [str(regard.train(tree, Path(folder) / str(place)).path) for place, tree in enumerate(trees)]
+        runs = [str(regard.train(tree, Path(folder) / str(index)).path) for index, tree in enumerate(trees)]
         for run in runs:
-            texts = [one.source for one in _load(run, "torch").run.examples("test")]
+            texts = [example.source for example in _load(run, "torch").run.examples("test")]
             _measure(run, texts[: options.sentences], options)
 
 
@@ -111,17 +111,17 @@ def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
 
 
 def _speeds(engines: dict[str, Translate], texts: list[str], rounds: int) -> dict[str, list[list[float]]]:
-    """Sentences a second of everybody who came to the end: for each mode, a number a round."""
+    """Sentences a second of every engine that finished: for each mode, a number a round."""
     speeds: dict[str, list[list[float]]] = {name: [[] for _ in MODES] for name in engines}
     for _ in range(rounds):
-        for place, (_, beams, single) in enumerate(MODES):
+        for mode, (_, beams, single) in enumerate(MODES):
             some = texts[::10] if single else texts
             for name in list(speeds):
                 start = time.perf_counter()
                 try:
                     for part in [[text] for text in some] if single else [some]:
                         engines[name](part, beams)
-                    speeds[name][place].append(len(some) / (time.perf_counter() - start))
+                    speeds[name][mode].append(len(some) / (time.perf_counter() - start))
                 except LeftOutError as error:
                     leave_out(name, error)
                     del speeds[name]
@@ -131,9 +131,9 @@ def _speeds(engines: dict[str, Translate], texts: list[str], rounds: int) -> dic
 def _enter_peers(
     engines: dict[str, Translate], model: Translator, texts: list[str], folder: Path, stack: ExitStack
 ) -> list[str]:
-    """Adds who can do what the model does to the engines; returns their versions."""
+    """Adds the peers that have such a model to the engines; returns their versions."""
     results = model.translate_all(texts, model.search_with(beams=1))
-    lengths = {text: min(len(one.tokens) + 1, LONGEST) for text, one in zip(texts, results, strict=True)}
+    lengths = {text: min(len(result.tokens) + 1, LONGEST) for text, result in zip(texts, results, strict=True)}
     fields, versions = _fields(model), []
     for peer in PEERS:
         try:
@@ -141,7 +141,7 @@ def _enter_peers(
                 raise LeftOutError(f"it is compared with models like {peer.model}, which this is not")
             python = interpreter(peer.environment, folder)
             command = [str(python.path), str(HERE / peer.script), json.dumps(fields)]
-            ask = _asked(stack.enter_context(Conversation(command)), model, lengths)
+            ask = _requests(stack.enter_context(WorkerProcess(command)), model, lengths)
             sizes = {beams: _fastest(ask, texts[:256], beams) for beams in (1, 5)}
         except LeftOutError as error:
             leave_out(peer.name, error)
@@ -157,7 +157,7 @@ def _by_hand_engines(model: Translator, texts: list[str]) -> dict[str, Translate
     if why_not(model.run.config.model, model.model):
         return {}
     engines = {f"CTranslate2 by hand, {precision}": _by_hand(model, precision) for precision in ("float32", "int8")}
-    engines["CTranslate2 by hand, float32, asked as we ask"] = _by_hand(model, "float32", alike=True)
+    engines["CTranslate2 by hand, float32, with our options"] = _by_hand(model, "float32", alike=True)
     for translate in engines.values():
         translate(texts[:8], 1)
     return engines
@@ -189,16 +189,16 @@ def _ours(model: Translator, short_list: bool = False) -> Translate:
 
 
 def _by_hand(model: Translator, precision: str, alike: bool = False) -> Translate:
-    """alike: for scores, too, and with beams for as many finished hypotheses as we ask for."""
+    """alike: with scores, and with our patience for finished hypotheses."""
     import ctranslate2
 
     built = built_model(model.model, model.run.config.model, model.run.path, precision)  # pyrefly: ignore
-    with same_threads():  # those of torch, which runs in this process, too
+    with limit_threads():  # torch runs in this process, too
         translator = ctranslate2.Translator(str(built), "cpu", inter_threads=2, intra_threads=1)
 
     def translate(texts: list[str], beams: int) -> object:
         sources = [[*map(str, ids), str(EOS)] for ids in model.source_codec.encode_batch(texts)]
-        found = translator.translate_batch(
+        results = translator.translate_batch(
             sources,
             max_batch_size=1024,
             batch_type="tokens",
@@ -206,13 +206,13 @@ def _by_hand(model: Translator, precision: str, alike: bool = False) -> Translat
             patience=PATIENCE if alike and beams > 1 else 1.0,
             return_scores=alike,
         )
-        return [model.target_codec.decode([int(token) for token in one.hypotheses[0]]) for one in found]
+        return [model.target_codec.decode([int(token) for token in result.hypotheses[0]]) for result in results]
 
     return translate
 
 
 def _fields(model: Translator) -> dict[str, Any]:
-    """What a peer needs to know to make a model of the same size."""
+    """The fields by which a peer builds a model of the same size."""
     config = model.run.config.model
     fields = {"width": config.width, "depth": config.depth, "heads": config.heads, "dropout": 0.0}
     fields |= {"ffn_width": config.ffn_width or 4 * config.width, "longest": LONGEST}
@@ -220,7 +220,7 @@ def _fields(model: Translator) -> dict[str, Any]:
 
 
 def _preset(config: ModelSettings) -> str:
-    """Which model of the peers is like it; "none" where its sides differ in size, or its parts are others."""
+    """The peers' model that is like it; "none" where its sides differ in size or its parts are others."""
     if any(getattr(config, f"{side}_{size}") for side in ("encoder", "decoder") for size in ("width", "depth")):
         return "none"
     if config.is_transformer:
@@ -229,18 +229,18 @@ def _preset(config: ModelSettings) -> str:
     return "lstm-additive" if parts == ("rnn", "rnn", "lstm", "both", "attention", "additive") else "none"
 
 
-def _asked(peer: Conversation, model: Translator, lengths: dict[str, int]) -> Ask:
+def _requests(peer: WorkerProcess, model: Translator, lengths: dict[str, int]) -> Ask:
     def ask(texts: list[str], beams: int, size: int) -> None:
-        wanted = [lengths[text] for text in texts]
-        answer = peer.ask(json.dumps([model.source_codec.encode_batch(texts), wanted, beams, size]))
-        if answer != str(sum(wanted)):
-            raise LeftOutError(f"it answered {answer!r}, not {sum(wanted)} tokens for {len(texts)} sentences")
+        target_lengths = [lengths[text] for text in texts]
+        answer = peer.ask(json.dumps([model.source_codec.encode_batch(texts), target_lengths, beams, size]))
+        if answer != str(sum(target_lengths)):
+            raise LeftOutError(f"it answered {answer!r}, not {sum(target_lengths)} tokens for {len(texts)} sentences")
 
     return ask
 
 
 def _fastest(ask: Ask, texts: list[str], beams: int) -> int:
-    """How many sentences it had better take at once."""
+    """The batch size with which it is fastest."""
     seconds: dict[int, float] = {}
     ask(texts[:8], beams, 8)
     for size in SIZES:

@@ -16,9 +16,10 @@ from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch,
 from regard.inference import decode
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
-from regard.training.state import State, new_state
+from regard.training.microbatches import accumulate
+from regard.training.state import TrainingState, new_state
 
 WIDTH, BATCH_TOKENS, DECODED = 128, 4096, 200
 TRAINING = TrainingSettings(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
@@ -26,13 +27,13 @@ TRAINING = TrainingSettings(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS
 
 def main() -> None:
     options = _options()
-    threads = prepare(options.threads)
+    threads = configure_torch(options.threads)
     corpus = load_corpus(DataSettings(corpus="dates", examples=5000))
     texts = [text for example in corpus.train for text in (example.source, example.target)]
     tokenizer = Tokenizer.train(texts, "word", 2000)
     pairs, _ = encode_pairs(corpus.train, tokenizer, tokenizer)
     sources = tokenizer.encode_batch([example.source for example in corpus.test[:DECODED]])
-    models = {name: _model(name, tokenizer.size) for name, preset in PRESETS.items() if _writes(preset.fields)}
+    models = {name: _model(name, tokenizer.size) for name, preset in PRESETS.items() if _generates_text(preset.fields)}
     rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in models}
     for _ in range(options.rounds):
         for name, state in models.items():
@@ -55,21 +56,21 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _writes(fields: dict[str, object]) -> bool:
+def _generates_text(fields: dict[str, object]) -> bool:
     return fields.get("decoder") != "none" and fields.get("encoder") not in ("grid", "patches")
 
 
-def _model(name: str, size: int) -> State:
+def _model(name: str, size: int) -> TrainingState:
     config = settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model
     return new_state(build_model(config, size, size, True, seed=1), TRAINING)
 
 
-def _train(state: State, pairs: Pairs, steps: int) -> float:
+def _train(state: TrainingState, pairs: Pairs, steps: int) -> float:
     batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: steps + 1]]
-    update(state, batches[0], 1e-4, TRAINING)
+    update(state, accumulate(state.model, batches[:1], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
     start = time.perf_counter()
     for batch in batches[1:]:
-        update(state, batch, 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
     return sum(batch.token_count for batch in batches[1:]) / (time.perf_counter() - start)
 
 

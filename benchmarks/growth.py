@@ -1,10 +1,10 @@
-"""Time and memory of one layer against the length, 16 to 4,096: recurrence, convolution, attention open and fused.
+"""Time and memory of one layer against the length, 16 to 4,096: recurrence, convolution, attention plain and fused.
 
 python benchmarks/growth.py [--rounds 5] [--longest 4096] [--width 128]
 
-Forward and backward of one sequence, processor time of one thread; memory is what autograd keeps for the way back. The
-recurrence is the one that training runs, unrolled as one node. Fused attention must not build the T × T matrix: nor may
-it where each position looks back only, or where the last eighth of them is padding.
+Forward and backward of one sequence, processor time of one thread; memory is what autograd keeps for the backward pass.
+The recurrence is the kernel that training runs. Fused attention does not build the T × T matrix, also where it is
+causal, or where the last eighth of the positions is padding.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from regard.apps.lessons.complexity import exponent, saved_bytes
 from regard.apps.lessons.three_ways import convolution, fused_attention, open_attention
 from regard.nn.masks import key_mask
 from regard.nn.recurrent import Stack
-from regard.threads import prepare
+from regard.threads import configure_torch
 
 Layer = Callable[[int], tuple[nn.Module, Callable[[Tensor], Tensor]]]
 
@@ -63,7 +63,7 @@ LAYERS: dict[str, Layer] = {
 
 def main() -> None:
     options = _options()
-    prepare(1)
+    configure_torch(1)
     lengths = [16 << shift for shift in range(options.longest.bit_length()) if 16 << shift <= options.longest]
     layers = {name: make(options.width) for name, make in LAYERS.items()}
     work: dict[tuple[str, int], Callable[[], None]] = {}
@@ -71,12 +71,12 @@ def main() -> None:
     for name, (module, apply) in layers.items():
         for length in lengths:
             inputs = torch.randn(1, length, options.width, requires_grad=True)
-            work[name, length] = partial(_there_and_back, apply, inputs)
+            work[name, length] = partial(_forward_backward, apply, inputs)
             kept = saved_bytes(partial(apply, inputs), [inputs, *module.parameters()])
-            memory[name, length] = [kept / 2**20]  # depends on no chance
-    timed(work, 1)  # does not count
+            memory[name, length] = [kept / 2**20]  # the same in every round
+    timed(work, 1)  # warm-up
     taken = timed(work, options.rounds, time.process_time)
-    milliseconds = {key: [1000 * one for one in own] for key, own in taken.items()}
+    milliseconds = {key: [1000 * second for second in own] for key, own in taken.items()}
     print(f"## Growth with the length: width {options.width}, forward and backward\n")
     print(f"{machine()}; 1 thread; medians of {options.rounds} interleaved rounds (range); ", end="")
     print("e: exponent of the last four\n")
@@ -95,12 +95,12 @@ def _table(
     print("|---|" + "---:|" * (len(lengths) + 1))
     for name in names:
         row = [measured[name, length] for length in lengths]
-        last = [(float(length), statistics.median(one)) for length, one in zip(lengths, row, strict=True)][-4:]
+        last = [(float(length), statistics.median(values)) for length, values in zip(lengths, row, strict=True)][-4:]
         print(f"| {name} | " + " | ".join(map(cell, row)) + f" | {exponent(last):.2f} |")
     print()
 
 
-def _there_and_back(apply: Callable[[Tensor], Tensor], inputs: Tensor) -> None:
+def _forward_backward(apply: Callable[[Tensor], Tensor], inputs: Tensor) -> None:
     apply(inputs).sum().backward()
 
 

@@ -1,4 +1,4 @@
-"""Reading, tokenizing and batching, and how much of a training step waits for its batch: one Markdown table.
+"""Reading, tokenizing and batching, and how long a training step waits for its batch: one Markdown table.
 
 python benchmarks/loading.py [--rounds 3] [--source FILE --target FILE]
 """
@@ -21,8 +21,9 @@ from regard.config import settle
 from regard.data import Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
 from regard.models.build import build_model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
+from regard.training.microbatches import accumulate
 from regard.training.state import new_state
 
 STEPS = 10
@@ -30,7 +31,7 @@ STEPS = 10
 
 def main() -> None:
     options = _options()
-    prepare(None)
+    configure_torch(None)
     sides = some_texts(options)
     texts = [*sides[0], *sides[1]]
     characters = sum(map(len, texts))
@@ -83,15 +84,17 @@ def _tokenizer(kind: str, texts: list[str], rounds: int) -> Tokenizer:
 
 
 def _waiting(fields: dict[str, object], size: int, pairs: Pairs, batches: Sequence[np.ndarray]) -> list[float]:
-    """The share of each step that goes by before it has its batch."""
+    """The share of each step that is spent on its batch."""
     state = new_state(build_model(settle({"model": fields}).model, size, size, True, 1), TRAINING)
-    update(state, make_batch(pairs, batches[0]), 1e-4, TRAINING)  # the first step is slow, and does not count
+    update(
+        state, accumulate(state.model, [make_batch(pairs, batches[0])], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING
+    )  # warm-up
     shares = []
     for rows in batches:
         began = time.perf_counter()
         batch = make_batch(pairs, rows)
         waited = time.perf_counter() - began
-        update(state, batch, 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
         shares.append(waited / (time.perf_counter() - began))
     return shares
 

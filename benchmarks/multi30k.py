@@ -6,10 +6,9 @@ python benchmarks/multi30k.py FOLDER [--seeds 1 2 3] [--model transformer] [--ra
 FOLDER holds train, val and test_2016_flickr .tok.en.gz and .tok.de.gz: lowercased Moses tokens. BLEU is sacreBLEU's
 with `tokenize=none` on them, as the papers report it (they search with beam 5). With --raw the text as people write it,
 .en.gz and .de.gz, and BLEU as sacreBLEU has it by default; no paper's number is comparable. A run takes most of an hour
-on two cores, a student a quarter of that behind its teacher; one that is there is not trained again, one that was
-interrupted is resumed. With --one-core each keeps to one, for about one and three quarter times as long, so that two
-seeds can be trained side by side. With --ensemble also what all seeds write together. All choices were made on the
-validation set, of tokens.
+on two cores, a student a quarter of that after its teacher. A finished run is not trained again, an interrupted one is
+resumed. With --one-core a run uses one core, for about 1.75 times as long: two seeds can be trained side by side. With
+--ensemble also the ensemble of all seeds. All choices were made on the validation set, of tokens.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
             "training": SHORT,
         },
     ),
-    "transformer-student": (  # a decoder of one layer: it begins with the teacher's, and learns from what that writes
+    "transformer-student": (  # a decoder of one layer, initialised from the teacher and trained on its outputs
         41.02,
         {
             "teacher": "transformer-short",
@@ -131,9 +130,9 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
 def main() -> None:
     options = _options()
     if options.folder is None:
-        print("## Multi30k: left out, for want of its files: python benchmarks/multi30k.py FOLDER")
+        print("## Multi30k: left out without its files: python benchmarks/multi30k.py FOLDER")
         return
-    chosen = {name: each for name, each in RECIPES.items() if options.model in (None, name)}
+    chosen = {name: recipe for name, recipe in RECIPES.items() if options.model in (None, name)}
     print(f"## Multi30k en→de, test2016: BLEU of {'raw text' if options.raw else 'tokens'}\n")
     print(
         "| | search | published | "
@@ -146,9 +145,9 @@ def main() -> None:
         runs = [_out(name, seed, options) for seed in options.seeds]
         for search in SEARCHES:
             alone = [_report([run], search, options) for run in runs]
-            scores = [f"{one.bleu.value:.2f}" for one in alone]
+            scores = [f"{report.bleu.value:.2f}" for report in alone]
             _row(name, search, "" if options.raw else str(published), alone, scores, f"{minutes:.0f}")
-            if options.ensemble and len(runs) > 1:  # several models; what was published is of one
+            if options.ensemble and len(runs) > 1:  # several models; the published ones are single
                 _row(f"{name}, together", search, "", [_report(runs, search, options)], [""] * len(runs), "")
 
 
@@ -205,7 +204,7 @@ def _out(name: str, seed: int, options: argparse.Namespace) -> Path:
 
 
 def _report(runs: list[Path], search: dict[str, Any], options: argparse.Namespace) -> TranslationReport:
-    """What one run, or several together, make of the test set."""
+    """Of one run, or of several as an ensemble, on the test set."""
     model = regard.load(runs[0], 2, ensemble=runs[1:])
     assert isinstance(model, regard.Translator)
     tokenize = None if options.raw else "none"
@@ -215,13 +214,13 @@ def _report(runs: list[Path], search: dict[str, Any], options: argparse.Namespac
 
 
 def _expect(out: Path, settings: dict[str, Any]) -> None:
-    """A run of another recipe is not passed off as one of this."""
+    """Refuses a run of another recipe."""
     config = read_config(out)
     for section in ("tokenizer", "model", "training"):
         for key, value in settings[section].items():
-            found = getattr(getattr(config, section), key)
-            if found != value:
-                sys.exit(f"{out} was trained with {section}.{key} = {found!r}, not {value!r}; choose another --out")
+            stored = getattr(getattr(config, section), key)
+            if stored != value:
+                sys.exit(f"{out} was trained with {section}.{key} = {stored!r}, not {value!r}; choose another --out")
 
 
 def _options() -> argparse.Namespace:
@@ -233,7 +232,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", default="runs/multi30k")
     parser.add_argument("--steps", type=int, default=None, help="instead of the recipe's, for a trial")
     parser.add_argument("--one-core", action="store_true", help="a process of one thread")
-    parser.add_argument("--ensemble", action="store_true", help="also what all seeds write together")
+    parser.add_argument("--ensemble", action="store_true", help="also the ensemble of all seeds")
     return parser.parse_args()
 
 

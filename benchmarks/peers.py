@@ -1,9 +1,9 @@
-"""Training speed beside the peers, each in an environment of its own, in turn in one run: one Markdown table a model.
+"""Training speed beside the peers, each in an environment of its own, interleaved: one Markdown table a model.
 
 python benchmarks/peers.py [--rounds 4] [--steps 3] [--model LSTM] [--folder DIR] [--source F --target F]
 
-Environments are made and filled by pip the first time. Who cannot be installed, does not start or dies is named on
-stderr and left out; the others go on.
+pip makes the environments the first time. A peer that cannot be installed, does not start or dies is named on stderr
+and left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from _conversation import Conversation
 from _environments import (
     EOLE,
     FOLDER,
@@ -34,6 +33,7 @@ from _environments import (
 )
 from _machine import machine
 from _rounds import spread
+from _worker_process import WorkerProcess
 from training import BATCH_TOKENS, MODELS, sgemm, some_pairs, text_arguments
 
 from regard.data import Pairs, make_batch, plan
@@ -42,7 +42,7 @@ HERE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
-class Contestant:
+class System:
     name: str
     script: str
     environment: Environment | None = None  # None: it runs in our own
@@ -50,13 +50,13 @@ class Contestant:
     processes: int | None = None
 
 
-CONTESTANTS = (
-    Contestant("regard, two processes", "_ours.py", processes=2),  # the others are compared with the first
-    Contestant("regard, one process", "_ours.py", processes=1),
-    Contestant("torch's own modules", "_plain.py"),
-    Contestant("transformers (Marian)", "_marian.py", TRANSFORMERS, ("transformer",)),
-    Contestant("JoeyNMT", "_joey.py", JOEYNMT),
-    Contestant("eole", "_eole.py", EOLE),
+SYSTEMS = (
+    System("regard, two processes", "_ours.py", processes=2),  # the others are compared with the first
+    System("regard, one process", "_ours.py", processes=1),
+    System("torch's own modules", "_plain.py"),
+    System("transformers (Marian)", "_marian.py", TRANSFORMERS, ("transformer",)),
+    System("JoeyNMT", "_joey.py", JOEYNMT),
+    System("eole", "_eole.py", EOLE),
 )
 
 
@@ -67,83 +67,81 @@ def main() -> None:
     models = {name: {**fields, "size": size} for name, fields in MODELS.items() if options.model in name}
     pythons = _pythons({fields["preset"] for fields in models.values()}, Path(options.folder).expanduser())
     print(f"## Training beside peers: batches of {BATCH_TOKENS} padded tokens, vocabulary {size:,}\n")
-    versions = [one.versions for one in pythons.values() if one.versions]
+    versions = [python.versions for python in pythons.values() if python.versions]
     print("; ".join([machine(), *versions, f"2 threads; sgemm {sgemm():.0f} GFLOPS"]), end="; ")
     print(
-        f"medians of {options.rounds} interleaved rounds of {options.steps} steps (range); memory: the sum of what ",
+        f"medians of {options.rounds} interleaved rounds of {options.steps} steps (range); memory: the sum of the ",
         end="",
     )
-    print("each process held at its peak, mapped files and shared memory counted once")
+    print("peaks of all processes, mapped files and shared memory counted once")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "batches.npz"
         _store(pairs, data, options.steps + 1)
         for name, fields in models.items():
-            entered = {one: python.path for one, python in pythons.items() if fields["preset"] in one.models}
-            print(
-                f"\n### {name}\n\n| system | target tokens/s | beside it regard is | peak memory, all processes, MiB |"
-            )
+            entered = {system: python.path for system, python in pythons.items() if fields["preset"] in system.models}
+            print(f"\n### {name}\n\n| system | target tokens/s | regard over it | peak memory, all processes, MiB |")
             print("|---|---:|---:|---:|", flush=True)
-            print(*_lines(_compete(fields, entered, data, options.rounds)), sep="\n", flush=True)
+            print(*_lines(_measure(fields, entered, data, options.rounds)), sep="\n", flush=True)
 
 
-def _pythons(presets: set[object], folder: Path) -> dict[Contestant, Interpreter]:
-    """Whoever takes part with one of these models, and where it runs."""
-    found = {}
-    for one in CONTESTANTS:
-        if presets.isdisjoint(one.models):
+def _pythons(presets: set[object], folder: Path) -> dict[System, Interpreter]:
+    """The systems that have one of these models, and the Python that each runs in."""
+    pythons = {}
+    for system in SYSTEMS:
+        if presets.isdisjoint(system.models):
             continue
         try:
             own = Interpreter(Path(sys.executable), "")
-            found[one] = own if one.environment is None else interpreter(one.environment, folder)
+            pythons[system] = own if system.environment is None else interpreter(system.environment, folder)
         except LeftOutError as error:
-            leave_out(one.name, error)
-    return found
+            leave_out(system.name, error)
+    return pythons
 
 
-def _compete(
-    fields: dict[str, Any], entered: dict[Contestant, Path], data: Path, rounds: int
-) -> dict[Contestant, list[tuple[float, float]]]:
-    """Tokens a second and peak memory of each round, of everybody who came to the end."""
+def _measure(
+    fields: dict[str, Any], entered: dict[System, Path], data: Path, rounds: int
+) -> dict[System, list[tuple[float, float]]]:
+    """Tokens a second and peak memory of each round, of every system that finished."""
     with ExitStack() as stack:
-        running: dict[Contestant, Conversation] = {}
-        for one, python in entered.items():
-            own = {} if one.processes is None else {"processes": one.processes, "batch_tokens": BATCH_TOKENS}
-            command = [str(python), str(HERE / one.script), str(data), json.dumps({**fields, **own})]
+        running: dict[System, WorkerProcess] = {}
+        for system, python in entered.items():
+            own = {} if system.processes is None else {"processes": system.processes, "batch_tokens": BATCH_TOKENS}
+            command = [str(python), str(HERE / system.script), str(data), json.dumps({**fields, **own})]
             try:
-                running[one] = stack.enter_context(Conversation(command))
+                running[system] = stack.enter_context(WorkerProcess(command))
             except LeftOutError as error:
-                leave_out(one.name, error)
-        measured: dict[Contestant, list[tuple[float, float]]] = {one: [] for one in running}
+                leave_out(system.name, error)
+        measured: dict[System, list[tuple[float, float]]] = {system: [] for system in running}
         for _ in range(rounds):
-            for one in list(measured):
+            for system in list(measured):
                 try:
-                    speed, memory = map(float, running[one].ask("go").split())
-                    measured[one].append((speed, memory))
+                    speed, memory = map(float, running[system].ask("go").split())
+                    measured[system].append((speed, memory))
                 except (LeftOutError, ValueError) as error:
-                    leave_out(one.name, error)
-                    del measured[one]
+                    leave_out(system.name, error)
+                    del measured[system]
         return measured
 
 
-def _lines(measured: dict[Contestant, list[tuple[float, float]]]) -> Iterator[str]:
-    ours = measured.get(CONTESTANTS[0])
-    for one, own in measured.items():
+def _lines(measured: dict[System, list[tuple[float, float]]]) -> Iterator[str]:
+    ours = measured.get(SYSTEMS[0])
+    for system, own in measured.items():
         speeds = [speed for speed, _ in own]
         ratios = [] if ours is None else [first / speed for (first, _), speed in zip(ours, speeds, strict=True)]
         ratio = f"{spread(ratios, '.2f')} ×" if ratios else "–"
-        yield f"| {one.name} | {spread(speeds)} | {ratio} | {own[-1][1]:,.0f} |"
+        yield f"| {system.name} | {spread(speeds)} | {ratio} | {own[-1][1]:,.0f} |"
 
 
 def _store(pairs: Pairs, path: Path, count: int) -> None:
-    """The first batches as every contestant gets them, and all pairs, of which ours makes the same ones."""
+    """The first batches as every system gets them, and all pairs, of which ours makes the same ones."""
     arrays: dict[str, np.ndarray] = {}
     for index, rows in enumerate(plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[:count]):
         batch = make_batch(pairs, rows)
         for kind in ("source", "source_mask", "target_in", "target_out"):
             arrays[f"{index}/{kind}"] = getattr(batch, kind).numpy()
     for side in ("source", "target"):
-        ragged = getattr(pairs, side)
-        arrays |= {f"all_{side}/ids": ragged.ids, f"all_{side}/starts": ragged.starts}
+        store = getattr(pairs, side)
+        arrays |= {f"all_{side}/ids": store.ids, f"all_{side}/starts": store.starts}
     np.savez(path, **arrays)
 
 

@@ -1,9 +1,9 @@
-"""What one pass teaches: regard beside torch's own modules, on the same batches in the same order; a Markdown table.
+"""Dev loss after an epoch: regard beside torch's own modules, on the same batches in the same order; a Markdown table.
 
 python benchmarks/quality.py [--seeds 2] [--threads 2] [--model LSTM] [--source FILE --target FILE]
 
-Sizes, dropout, rate (Adam, 1e-3, no warm-up), label smoothing and clipping are the same; the first weights are each its
-own. The loss is that of the last 1,000 pairs, which nobody trains on, without dropout or smoothing.
+Sizes, dropout, rate (Adam, 1e-3, no warm-up), label smoothing and clipping are the same; the initial weights
+differ. The loss is that of the last 1,000 pairs, which are held out, without dropout or smoothing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from regard.config import settle
 from regard.data import Batch, encode_pairs, make_batch, plan
 from regard.data.tokenizer import PAD
 from regard.models.build import build_model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
+from regard.training.microbatches import accumulate
 from regard.training.state import new_state
 
 HELD_OUT, RATE = 1000, 1e-3
@@ -32,13 +33,13 @@ HELD_OUT, RATE = 1000, 1e-3
 def main() -> None:
     options = _options()
     if options.source is None:
-        print("## Quality after a pass: left out, for want of text: --source FILE --target FILE")
+        print("## Quality after an epoch: left out without --source FILE --target FILE")
         return
-    threads = prepare(options.threads)
+    threads = configure_torch(options.threads)
     examples, tokenizer = some_examples(options)
     train, dev = (encode_pairs(some, tokenizer, tokenizer)[0] for some in (examples[:-HELD_OUT], examples[-HELD_OUT:]))
     held_out = [make_batch(dev, rows) for rows in plan(dev, BATCH_TOKENS, seed=1, epoch=0)]
-    print(f"## Quality after a pass over {len(train):,} pairs: dev loss\n")
+    print(f"## Quality after an epoch of {len(train):,} pairs: dev loss\n")
     print(f"{machine()}; {threads} threads; means of {options.seeds} seeds (range)\n")
     print("| model | regard | torch's own modules |\n|---|---:|---:|")
     for name, fields in MODELS.items():
@@ -47,12 +48,12 @@ def main() -> None:
         losses: list[tuple[float, float]] = []
         for seed in range(1, options.seeds + 1):
             batches = [make_batch(train, rows) for rows in plan(train, BATCH_TOKENS, seed, epoch=0)]
-            losses.append(tuple(_loss(one, held_out) for one in _both(fields, tokenizer.size, batches, seed)))
+            losses.append(tuple(_loss(model, held_out) for model in _both(fields, tokenizer.size, batches, seed)))
         print(f"| {name} | " + " | ".join(map(_cell, zip(*losses, strict=True))) + " |", flush=True)
 
 
 def _both(fields: dict[str, object], size: int, batches: list[Batch], seed: int) -> tuple[nn.Module, nn.Module]:
-    """The two models after a step on each batch. Theirs has three tables of embeddings in an LSTM, so ours has too."""
+    """The two models after a step on each batch. Their LSTM has three embedding tables, so ours has too."""
     tied = fields["preset"] == "transformer"
     config = settle({"model": {**fields, "tied_embeddings": tied}}).model
     state = new_state(build_model(config, size, size, True, seed), TRAINING)
@@ -60,7 +61,7 @@ def _both(fields: dict[str, object], size: int, batches: list[Batch], seed: int)
     plain = plain_model(fields, size)
     step = plain_step(plain, RATE)
     for batch in batches:
-        update(state, batch, RATE, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), RATE, TRAINING)
         step(vars(batch))
     return state.model, plain
 
@@ -72,8 +73,8 @@ def _loss(model: nn.Module, batches: list[Batch]) -> float:
     with torch.inference_mode():
         for batch in batches:
             logits = model(batch.source, batch.source_mask, batch.target_in)
-            wanted = batch.target_out.flatten()
-            total += float(F.cross_entropy(logits.flatten(0, 1), wanted, ignore_index=PAD, reduction="sum"))
+            target = batch.target_out.flatten()
+            total += float(F.cross_entropy(logits.flatten(0, 1), target, ignore_index=PAD, reduction="sum"))
             tokens += batch.token_count
     return total / tokens
 

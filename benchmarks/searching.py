@@ -2,8 +2,8 @@
 
 python benchmarks/searching.py [--rounds 3] [--sentences 128] [--width 128] [--size 4000]
 
-Weights are random and the end of a sentence is impossible, so every sentence is written to its limit, as long as its
-source: the speed of the engine without the luck of a model. Target tokens a second that are returned, 2 threads.
+Weights are random and EOS is impossible, so every output is as long as its source: the speed of the engine, whatever a
+model predicts. Target tokens a second that are returned, 2 threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from regard.data.tokenizer import EOS
 from regard.inference import decode
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.threads import prepare
+from regard.threads import configure_torch
 
 FAMILIES = ("lstm-additive", "convolution", "transformer")
 
@@ -44,7 +44,7 @@ SHOWN = {"beams": "beams", "batch, padded source tokens": "batch_tokens", "lengt
 
 def main() -> None:
     options = _options()
-    prepare(2)
+    configure_torch(2)
     models = {preset: _endless(preset, options.width, options.size) for preset in FAMILIES}
     cases = {case for sweep in SWEEPS.values() for case in sweep}
     speeds = _measure(models, cases, options)
@@ -62,7 +62,7 @@ def main() -> None:
 def _measure(
     models: dict[str, Model], cases: Iterable[Case], options: argparse.Namespace
 ) -> dict[tuple[str, Case], list[float]]:
-    """Tokens a second of every model and case, taking turns."""
+    """Tokens a second of every model and case, interleaved."""
     speeds: dict[tuple[str, Case], list[float]] = {}
     generator = torch.Generator().manual_seed(1)
     for _ in range(options.rounds):

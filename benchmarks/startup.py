@@ -24,7 +24,7 @@ SETTINGS = {
     "model": {"preset": "transformer", "width": 32, "depth": 1, "heads": 2},
     "training": {"steps": 50, "warmup_steps": 1},
 }
-VERBS = (  # RUN and RECIPE are of SETTINGS, OUT is a folder that is not there yet
+VERBS = (  # RUN and RECIPE are of SETTINGS, OUT is a new folder
     "--help",
     "train --help",
     "demo --help",  # without it, it trains for a minute
@@ -58,12 +58,12 @@ def main() -> None:
 
 
 def _run(verb: str, folder: Path) -> None:
-    places = {
+    paths = {
         "RUN": folder / "run",
         "RECIPE": folder / "recipe.toml",
         "OUT": Path(tempfile.mkdtemp(dir=folder)) / "out",
     }
-    arguments = [str(places.get(word, word)) for word in shlex.split(verb)]
+    arguments = [str(paths.get(word, word)) for word in shlex.split(verb)]
     ended = subprocess.run([sys.executable, "-m", "regard", *arguments], check=False, capture_output=True, text=True)
     if ended.returncode:
         sys.exit(f"regard {verb}: {ended.stderr.strip()}")

@@ -1,10 +1,10 @@
-"""Training speed against what anyone would write with torch's own modules, interleaved, medians: one Markdown table.
+"""Training speed beside torch's own modules used in the usual way; interleaved, medians; a Markdown table.
 
 python benchmarks/training.py [--rounds 5] [--steps 4] [--threads 2] [--source FILE --target FILE]
 
 The same mathematics and sizes: batches of 4,096 padded tokens, label smoothing 0.1, Adam, float32. Without files the
-text is drawn: 9,000 words by Zipf's law in sentences as long as Multi30k's. "Of sgemm": the matrix products of our
-steps, over what one large product would do in their time on the same threads, measured in the same round.
+text is random: 9,000 words by Zipf's law in sentences as long as Multi30k's. "Of sgemm": the speed of the matrix
+multiplications of our steps, over that of one large multiplication on the same threads in the same round.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from regard.config import TrainingSettings, settle
 from regard.data import Batch, Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
 from regard.models.build import build_model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.loop import update
+from regard.training.microbatches import accumulate
 from regard.training.state import new_state
 
 BATCH_TOKENS, WORDS, SENTENCES = 4096, 9000, 6000
@@ -40,7 +41,7 @@ MODELS = {
     "BiLSTM 256, additive attention": {"preset": "lstm-additive", "width": 256, "dropout": 0.2},
 }
 Step = Callable[[Batch], object]
-UNCOUNTED = {  # products that torch's counter does not know
+UNCOUNTED = {  # multiplications that torch's counter does not know
     torch.ops.aten.addmm_: addmm_flop,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: sdpa_flop,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: sdpa_backward_flop,
@@ -49,7 +50,7 @@ UNCOUNTED = {  # products that torch's counter does not know
 
 def main() -> None:
     options = _options()
-    threads = prepare(options.threads)
+    threads = configure_torch(options.threads)
     pairs, size = some_pairs(options)
     batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: options.steps + 1]]
     tokens = sum(batch.token_count for batch in batches[1:])
@@ -68,7 +69,7 @@ def main() -> None:
         for _ in range(options.rounds):
             seconds.append((_time(ours, batches[1:]), _time(theirs, batches[1:])))
             shares.append(work / seconds[-1][0] / sgemm())
-        own, plain = (spread([tokens / one for one in column]) for column in zip(*seconds, strict=True))
+        own, plain = (spread([tokens / second for second in column]) for column in zip(*seconds, strict=True))
         ratio = spread([theirs / ours for ours, theirs in seconds], ".2f")
         print(f"| {name} | {own} | {spread(shares, '.0%')} | {plain} | {ratio} |", flush=True)
 
@@ -81,8 +82,10 @@ def _time(step: Step, batches: list[Batch]) -> float:
 
 
 def _gigaflop(step: Step, batches: list[Batch]) -> float:
-    """What the matrix products of these steps come to."""
-    mapping = {one: formula.__wrapped__ for one, formula in UNCOUNTED.items()}  # the counter wraps them itself
+    """Of the matrix multiplications of these steps."""
+    mapping = {
+        operation: formula.__wrapped__ for operation, formula in UNCOUNTED.items()
+    }  # the counter wraps them itself
     with FlopCounterMode(display=False, custom_mapping=mapping) as counter:
         for batch in batches:
             step(batch)
@@ -93,7 +96,7 @@ def _ours(fields: dict[str, object], size: int) -> Step:
     state = new_state(build_model(settle({"model": fields}).model, size, size, True, seed=1), TRAINING)
 
     def step(batch: Batch) -> None:
-        update(state, batch, 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
 
     return step
 
@@ -104,7 +107,7 @@ def _plain(fields: dict[str, object], size: int) -> Step:
 
 
 def sgemm() -> float:
-    """The best of the machine, in GFLOPS."""
+    """The fastest of five large matrix multiplications, in GFLOPS."""
     left, right = torch.randn(2048, 2048), torch.randn(2048, 2048)
     left @ right
     best = math.inf
@@ -116,13 +119,13 @@ def sgemm() -> float:
 
 
 def text_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where `some_texts` reads, if anywhere."""
+    """The files of `some_texts`, if any."""
     parser.add_argument("--source", default=None)
     parser.add_argument("--target", default=None)
 
 
 def some_texts(options: argparse.Namespace) -> list[list[str]]:
-    """Sources and targets: of the files, or drawn."""
+    """Sources and targets: of the files, or random."""
     if (options.source is None) != (options.target is None):
         sys.exit("give both --source and --target, or neither")
     if options.source is not None:
@@ -134,7 +137,7 @@ def some_texts(options: argparse.Namespace) -> list[list[str]]:
     cumulative = list(accumulate(1 / rank for rank in range(1, WORDS)))
     words = [f"w{rank}" for rank in range(1, WORDS)]
     lengths = [max(4, round(draw.gauss(13, 4))) for _ in range(SENTENCES)]
-    return [[" ".join(draw.choices(words, cum_weights=cumulative, k=one)) for one in lengths] for _ in range(2)]
+    return [[" ".join(draw.choices(words, cum_weights=cumulative, k=length)) for length in lengths] for _ in range(2)]
 
 
 def some_pairs(options: argparse.Namespace) -> tuple[Pairs, int]:

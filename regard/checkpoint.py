@@ -27,12 +27,10 @@ from typing import Any, Literal
 import torch
 
 from regard.config import Settings, read_recipe, recipe_text, settle
-from regard.config.settings import PICTURE_ENCODERS
+from regard.data.codecs import SourceCodec, TargetCodec, load_codecs
 from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
-from regard.data.image_store import ImageCodec
 from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import ClassLabels, Tokenizer
 from regard.errors import UserError
 from regard.files import cannot_write, discard, part_of, write_bytes, write_text
 from regard.models.build import build_model
@@ -52,15 +50,15 @@ class Run:
     path: Path
     config: Settings
     task: Task
-    source_codec: Tokenizer | ImageCodec
-    target_codec: Tokenizer | ClassLabels
+    source_codec: SourceCodec
+    target_codec: TargetCodec
     model: Model  # in evaluation mode
     facts: dict[str, Any]  # run.json
 
     def examples(self, split: Literal["dev", "test"]) -> list[Example]:
         """The development or test examples that were stored with the run; names of pictures lead into it."""
         found = read_examples(self.path, split)
-        if not isinstance(self.source_codec, ImageCodec):
+        if self.source_codec.kind != "images":
             return found
         return [
             one if is_scene(one.source) else Example(f"{self.path / 'data' / one.source}", one.target) for one in found
@@ -83,7 +81,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     path = Path(path)
     facts = read_facts(path)
     config = read_config(path)
-    source, target = read_tokenizers(path, config)
+    source, target = read_codecs(path, config)
     shared = source is target
     model = build_model(config.model, source.size, target.size, shared, config.training.seed)
     file = path / f"{weights}.safetensors"
@@ -96,8 +94,8 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
 def start_run(
     path: Path,
     config: Settings,
-    source: Tokenizer | ImageCodec,
-    target: Tokenizer | ClassLabels,
+    source: SourceCodec,
+    target: TargetCodec,
     examples: dict[str, list[Example]],
     facts: dict[str, Any],
     lexicon: Lexicon | None = None,
@@ -173,19 +171,9 @@ def write_config(path: Path, config: Settings) -> None:
     write_text(path / RECIPE, recipe_text(config))
 
 
-def read_tokenizers(
-    path: Path, config: Settings, images: Path | None = None
-) -> tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels]:
-    """Source and target; one and the same object where they share a vocabulary. Pictures are looked for in `images`."""
-    if config.model.encoder in PICTURE_ENCODERS:
-        source = ImageCodec.load(path / SOURCE, config.model.image_size, images or Path())
-        return source, ClassLabels.load(path / TARGET) if config.model.decoder == "none" else Tokenizer.load(
-            path / TARGET
-        )
-    source = Tokenizer.load(path / SOURCE)
-    if config.model.decoder == "none":
-        return source, ClassLabels.load(path / TARGET)
-    return source, source if config.tokenizer.shared else Tokenizer.load(path / TARGET)
+def read_codecs(path: Path, config: Settings, images: Path | None = None) -> tuple[SourceCodec, TargetCodec]:
+    """Source and target; one and the same object where they share a vocabulary. Images are read from `images`."""
+    return load_codecs(path / SOURCE, path / TARGET, config, images)
 
 
 def read_examples(path: Path, split: str) -> list[Example]:

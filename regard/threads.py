@@ -1,4 +1,7 @@
-"""How torch runs: threads, hands, seeds, and the switches that make two runs equal to the bit on one machine."""
+"""CPU threads: how many torch has, a pool of threads, signals; and torch set up so that equal runs give equal bits.
+
+torch's number of threads is set here and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import platform
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
@@ -16,18 +19,18 @@ from typing import Any, Self, TypeVar
 import torch
 from torch import Tensor
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
-KEPT_BYTES = 2**31 - 1  # the most that mallopt takes
+KEPT_BYTES = 2**31 - 1  # the largest value that mallopt accepts
 
 
-def prepare(threads: int | None = None) -> int:
+def configure_torch(threads: int | None = None) -> int:
     """Set the CPU threads (None: torch's own choice, all cores) and deterministic kernels; return the threads in use.
 
     The number of threads decides in which order sums are taken, so equal bits need equal threads.
     """
     if threads is not None:
-        torch.set_num_threads(threads)
+        set_threads(threads)
     _keep_memory()
     torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms would import a compiler: 1.7 s of CPU
     # only a debugging aid, and it costs time
@@ -36,19 +39,26 @@ def prepare(threads: int | None = None) -> int:
     return torch.get_num_threads()
 
 
+def set_threads(count: int) -> None:
+    """The number of torch's threads for operations that this thread calls, and for threads that start later."""
+    torch.set_num_threads(count)
+
+
 @contextmanager
-def same_threads() -> Iterator[None]:
-    """torch has as many threads after this as before it, whatever else sets them: OpenMP has one number for all
-    libraries that use it."""
-    threads = torch.get_num_threads()
+def limit_threads(count: int | None = None) -> Iterator[None]:
+    """Set torch's threads to `count` inside (None: unchanged) and restore the number after, whatever else sets it:
+    OpenMP has one number for all libraries that use it."""
+    before = torch.get_num_threads()
+    if count is not None and count != before:
+        set_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        set_threads(before)
 
 
 def _keep_memory() -> None:
-    """Tell glibc to keep freed memory: giving it back and faulting it in again costs every step of training."""
+    """Make glibc keep freed memory: returning it and faulting it in again costs time in every step of training."""
     trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of <malloc.h>
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -59,86 +69,84 @@ def _keep_memory() -> None:
 def seed_step(seed: int, step: int, rank: int = 0) -> None:
     """Seed torch from (seed, step) alone: dropout of a step never depends on what ran before, so resuming is exact.
 
-    Processes that share a step draw apart, each by its rank.
+    Ranks that share a step draw different numbers.
     """
     name = f"{seed}/{step}/{rank}" if rank else f"{seed}/{step}"
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     torch.manual_seed(int.from_bytes(digest, "little") >> 1)
 
 
-class UnwantedError(Exception):
-    """Nobody waits any more for what this thread works on."""
+_worker = threading.local()
 
 
-_hand = threading.local()
+def check_cancelled() -> None:
+    """Long work calls this now and then: in a worker of a pool that has been left it raises CancelledError."""
+    if (cancelled := getattr(_worker, "cancelled", None)) is not None and cancelled.is_set():
+        raise CancelledError
 
 
-def still_wanted() -> None:
-    """To be called now and then by long work: ends it where it is a hand's and whoever asked has gone."""
-    if (gone := getattr(_hand, "gone", None)) is not None and gone.is_set():
-        raise UnwantedError
+class ThreadPool:
+    """Worker threads, each with `torch_threads` of torch's own. A pool of one worker runs tasks in the caller."""
 
-
-class Hands:
-    """So many threads, each with a share of what one process has to do, and `threads` of torch's own under it."""
-
-    def __init__(self, count: int, threads: int = 1) -> None:
-        self.count = count
-        self._gone = threading.Event()
-        self._pool = ThreadPoolExecutor(count, "hand", _prepare, (threads, self._gone)) if count > 1 else None
-        self._all_threads, self._threads = torch.get_num_threads(), threads
+    def __init__(self, workers: int, torch_threads: int = 1) -> None:
+        self.workers = workers
+        self._cancelled = threading.Event()
+        settings = (torch_threads, self._cancelled)
+        self._executor = ThreadPoolExecutor(workers, "worker", _start_worker, settings) if workers > 1 else None
+        self._torch_threads = torch_threads
+        self._threads_before = torch.get_num_threads()
 
     def __enter__(self) -> Self:
-        if self._pool is None and self._threads != self._all_threads:
-            torch.set_num_threads(self._threads)
+        if self._executor is None and self._torch_threads != self._threads_before:
+            set_threads(self._torch_threads)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """What is not begun never will be; what is under way ends where it asks whether it is still wanted."""
-        if self._pool is None:
-            if self._threads != self._all_threads:
-                torch.set_num_threads(self._all_threads)
+        """Tasks that have not started never do; running ones end where they call `check_cancelled`."""
+        if self._executor is None:
+            if self._torch_threads != self._threads_before:
+                set_threads(self._threads_before)
             return
-        self._gone.set()
+        self._cancelled.set()
         try:
-            self._pool.shutdown(cancel_futures=True)
+            self._executor.shutdown(cancel_futures=True)
         finally:
-            torch.set_num_threads(self._all_threads)  # torch gives the number set last to threads yet to begin
+            set_threads(self._threads_before)  # torch gives the number set last to threads that start later
 
-    def do(self, works: Iterable[Callable[[], Found]]) -> list[Found]:
-        """What each work gives, in the order of works."""
-        return list(self.each(works))
+    def run(self, tasks: Iterable[Callable[[], Result]]) -> list[Result]:
+        """The result of each task, in their order."""
+        return list(self.imap(tasks))
 
-    def each(self, works: Iterable[Callable[[], Found]]) -> Iterator[Found]:
-        """The same one by one, while later ones are under way."""
-        if self._pool is None:
-            return (work() for work in works)
-        return self._pool.map(lambda work: work(), works)
+    def imap(self, tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+        """The same one by one, while later tasks are running."""
+        if self._executor is None:
+            return (task() for task in tasks)
+        return self._executor.map(lambda task: task(), tasks)
 
-    def shares(self, tensors: Sequence[Tensor]) -> list[list[int]]:
-        """The places of all tensors, shared out so that everybody has about as many numbers; nobody has none."""
-        shares: list[list[int]] = [[] for _ in range(min(self.count, len(tensors)))]
-        loads = [0] * len(shares)
-        for place in sorted(range(len(tensors)), key=lambda place: -tensors[place].numel()):
-            lightest = loads.index(min(loads))
-            shares[lightest].append(place)
-            loads[lightest] += tensors[place].numel()
+    def partition(self, tensors: Sequence[Tensor]) -> list[list[int]]:
+        """The indices of all tensors in one share a worker, of about as many numbers each; no share is empty."""
+        shares: list[list[int]] = [[] for _ in range(min(self.workers, len(tensors)))]
+        sizes = [0] * len(shares)
+        for index in sorted(range(len(tensors)), key=lambda index: -tensors[index].numel()):
+            smallest = sizes.index(min(sizes))
+            shares[smallest].append(index)
+            sizes[smallest] += tensors[index].numel()
         return [share for share in shares if share]
 
 
-def _prepare(threads: int, gone: threading.Event) -> None:
-    """What each thread has for itself."""
-    _hand.gone = gone
-    torch.set_num_threads(threads)
+def _start_worker(torch_threads: int, cancelled: threading.Event) -> None:
+    """torch keeps these settings for each thread."""
+    _worker.cancelled = cancelled
+    set_threads(torch_threads)
     torch.set_flush_denormal(True)
 
 
 @contextmanager
-def deaf_children() -> Iterator[None]:
-    """Processes that begin meanwhile hear neither Ctrl-C nor a polite kill: both are for the one that began them."""
-    if threading.current_thread() is not threading.main_thread():  # signals are handled elsewhere
+def children_ignore_signals() -> Iterator[None]:
+    """Processes started inside ignore SIGINT and SIGTERM: Ctrl-C reaches a whole group, and the parent ends them."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -150,9 +158,9 @@ def deaf_children() -> Iterator[None]:
 
 
 class Interrupt:
-    """Ctrl-C (or a polite kill) inside this context only sets `asked`, so that a step is never cut in half.
+    """SIGINT (Ctrl-C) or SIGTERM inside this context only sets `asked`, so that a step is never cut in half.
 
-    A second one is not held back. Outside the main thread, where Python delivers no signals, nothing changes.
+    A second one has its usual effect. Outside the main thread, where Python delivers no signals, nothing changes.
     """
 
     def __init__(self) -> None:

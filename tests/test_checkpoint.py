@@ -14,8 +14,9 @@ import torch
 
 from regard.checkpoint import load_run, start_run
 from regard.config import Settings, settle
+from regard.data.class_labels import ClassLabels
 from regard.data.corpus import Example
-from regard.data.tokenizer import ClassLabels, Tokenizer
+from regard.data.tokenizer import Tokenizer
 from regard.errors import UserError
 from regard.files import write_text
 from regard.models.build import build_model

@@ -7,7 +7,8 @@ from html import escape
 from pathlib import Path
 
 from regard.analysis.maps import visible
-from regard.data.tokenizer import BOS, EOS, Tokenizer
+from regard.data.codecs import TargetCodec
+from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
 from regard.files import write_text
 from regard.inference.beam_tree import BeamTree, Node
@@ -43,14 +44,14 @@ def _text(node: Node, decode: Callable[[Sequence[int]], str]) -> str:
     return decode([token for token in node.tokens if token != EOS])
 
 
-def tree_svg(tree: BeamTree, tokenizer: Tokenizer, title: str) -> str:
+def tree_svg(tree: BeamTree, codec: TargetCodec, title: str) -> str:
     """A column a step, the most probable at the top. Blue: the way to the winner. Pale: led to no end, and was dropped.
 
     In a box: the token, below it the log-probability of all so far; of what ended (■) the score, too.
     """
     way, lasting = tree.lineage() | {()}, _lasting(tree)
     places: dict[tuple[int, ...], tuple[int, int]] = {(): (LEFT, TOP)}
-    edges, boxes = [], [_box((LEFT, TOP), tokenizer.tokens([BOS])[0], "", "the start", "way")]
+    edges, boxes = [], [_box((LEFT, TOP), codec.tokens([BOS])[0], "", "the start", "way")]
     for step, nodes in enumerate(tree.steps, start=1):
         x = LEFT + step * ACROSS
         boxes.append(f'<text class="number" x="{x}" y="{TOP - 10}">step {step}</text>')
@@ -59,8 +60,8 @@ def tree_svg(tree: BeamTree, tokenizer: Tokenizer, title: str) -> str:
             places[node.tokens] = x, TOP + rank * DOWN
             edges.append(_edge(places[node.parent], places[node.tokens], kind))
             numbers = f"{node.log_prob:.3f}" + ("" if node.score is None else f"  ■ {node.score:.3f}")
-            label = "■ end" if node.tokens[-1] == EOS else visible(tokenizer.tokens(node.tokens[-1:])[0])
-            boxes.append(_box(places[node.tokens], label, numbers, _text(node, tokenizer.decode), kind))
+            label = "■ end" if node.tokens[-1] == EOS else visible(codec.tokens(node.tokens[-1:])[0])
+            boxes.append(_box(places[node.tokens], label, numbers, _text(node, codec.decode), kind))
     width = max(LEFT + (len(tree.steps) + 1) * ACROSS, LEFT + 8 * len(title))
     height = TOP + max(map(len, tree.steps)) * DOWN + 10
     return (
@@ -70,9 +71,9 @@ def tree_svg(tree: BeamTree, tokenizer: Tokenizer, title: str) -> str:
     )
 
 
-def save_tree(path: Path, tree: BeamTree, tokenizer: Tokenizer, title: str) -> Path:
+def save_tree(path: Path, tree: BeamTree, codec: TargetCodec, title: str) -> Path:
     """As .svg, or as .html, which is the same in a page."""
-    picture = tree_svg(tree, tokenizer, title)
+    picture = tree_svg(tree, codec, title)
     match path.suffix:
         case ".svg":
             write_text(path, picture)

@@ -15,7 +15,7 @@ from regard.analysis.overview import overview_png, overview_svg
 from regard.analysis.page import page
 from regard.analysis.receptive import receptive_fields
 from regard.analysis.rollout import cross_rollout, self_rollout
-from regard.data.image_store import Picture
+from regard.data.sources import Source
 from regard.errors import UserError
 from regard.files import write_bytes, write_text
 from regard.inference.batching import device_of, pad_sources
@@ -31,7 +31,7 @@ TOGETHER = 4096  # tokens of one pass: its maps are all kept
 class ForcedPair:
     """What a model is given and what it is told to write: ids for the pass, tokens for the labels."""
 
-    source: list[int] | Picture  # ids with EOS
+    source: Source  # ids without EOS, or an image
     target_in: list[int]  # with BOS
     source_tokens: tuple[str, ...]
     input_tokens: tuple[str, ...]
@@ -101,6 +101,13 @@ class Trace:
         """Those by which what is written looks at the source."""
         return looking_at_source(self.attentions, any(map(_of_encoder, self.tensors)))
 
+    @property
+    def default_attention(self) -> str:
+        """The last attention to the source; of a model without one, the last attention."""
+        if not self.attentions:
+            raise UserError("this model has no attention to look at")
+        return (self.source_attentions or self.attentions)[-1]
+
     def source_map(self, name: str) -> AttentionMap:
         """One of `source_attentions`, but only its part from the output (rows) to the source (columns)."""
         found = self.attention(name)
@@ -169,7 +176,7 @@ def traces(model: Model, pairs: Sequence[ForcedPair], progress: Callable[[int], 
     """A trace a pair, in order. Those of equal lengths pass together: without padding every map is whole."""
     alike: dict[tuple[int, int], list[int]] = {}
     for row, pair in enumerate(pairs):
-        alike.setdefault((len(pair.source), len(pair.target_in)), []).append(row)
+        alike.setdefault((len(pair.source_tokens), len(pair.target_in)), []).append(row)
     found: dict[int, Trace] = {}
     for (source_length, target_length), rows in alike.items():
         size = max(1, TOGETHER // (source_length + target_length))
@@ -187,10 +194,9 @@ def traces(model: Model, pairs: Sequence[ForcedPair], progress: Callable[[int], 
 
 def _pass(model: Model, pairs: list[ForcedPair]) -> dict[str, Tensor]:
     with torch.inference_mode(), watching(model) as watch:
-        given = [one.source if isinstance(one.source, Picture) else one.source[:-1] for one in pairs]
-        ids, mask = pad_sources(given, device_of(model))
+        ids, mask = pad_sources([pair.source for pair in pairs], device_of(model))
         told = torch.tensor([one.target_in for one in pairs])
         model(ids, mask, told)
-    fields = receptive_fields(model, len(pairs[0].source), told.shape[1])
+    fields = receptive_fields(model, len(pairs[0].source_tokens), told.shape[1])
     seen = {f"{name}{FIELD}": field.expand(len(pairs), 1, *field.shape) for name, field in fields.items()}
     return watch.tensors() | seen

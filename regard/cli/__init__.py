@@ -22,8 +22,8 @@ app.command("regard.cli.demo:demo", name="demo", help="Train the embedded defaul
 app.command("regard.cli.train:train", name="train", help="Train a model from a recipe or from files of your own.")
 app.command("regard.cli.translate:translate", name="translate", help="Translate, continue, classify or caption.")
 app.command("regard.cli.evaluate:evaluate", name="evaluate", help="Measure a model on its test set or on your files.")
-app.command("regard.cli.look:look", name="look", help="Draw what the model attends to.")
-app.command("regard.cli.probe:probe", name="probe", help="Read positions or tags off every layer's hidden states.")
+app.command("regard.cli.look:app", name="look", help="Draw what the model attends to.")
+app.command("regard.cli.probe:app", name="probe", help="Predict positions or tags from hidden states; ablate heads.")
 app.command(
     "regard.cli.lesson:lesson", name="lesson", help="Test a claim of the lectures: experiment, numbers, verdict."
 )

@@ -46,12 +46,12 @@ def describe(
     if name in PRESETS:
         config, about = settle({"model": {"preset": name}}, given, where="command line"), PRESETS[name].about
     elif (Path(name) / "recipe.toml").is_file():
-        from regard.checkpoint import read_config, read_tokenizers
+        from regard.checkpoint import read_codecs, read_config
 
         if given["model"]:
             raise UserError(f"{name} is trained and stays as it is; --model.* is for a preset or a recipe")
         config, about = read_config(Path(name)), "a trained run"
-        source, target = read_tokenizers(Path(name), config)
+        source, target = read_codecs(Path(name), config)
         sizes, shared = (source.size, target.size), source is target
     elif name in shipped_recipes() or Path(name).is_file():
         config = settle(read_recipe(name), given, where=name)

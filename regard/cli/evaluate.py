@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,7 +15,6 @@ from regard.errors import UserError
 
 if TYPE_CHECKING:
     from regard.data.corpus import Example
-    from regard.evaluation import LanguageReport, Report
     from regard.pipeline import Pipeline
 
 
@@ -29,7 +27,7 @@ def evaluate(
     split: Literal["test", "dev"] = "test",
     search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
     ensemble: Annotated[list[Path] | None, Parameter(negative="")] = None,
-    engine: Engine = "torch",
+    engine: Engine = "auto",
     tokenize: Literal["13a", "char", "intl", "none"] | None = None,
     threads: Positive | None = None,
     baselines: Annotated[bool, Parameter(negative="")] = False,
@@ -68,36 +66,24 @@ def evaluate(
     from regard.evaluation import render
     from regard.pipeline import load
 
-    if alignments is not None and (tokenize is not None or engine != "torch" or ensemble):
-        raise UserError("--alignments reads attention: no BLEU, no ensemble, no other engine; leave them out")
-    model = load(run, threads, engine=engine, ensemble=ensemble or ())
-    examples = model.examples(split, source, reference)
+    if alignments is not None and (tokenize is not None or engine not in ("auto", "torch") or ensemble):
+        raise UserError("--alignments is of one model's attention: no BLEU, no ensemble, no other engine")
+    pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
+    examples = pipeline.examples(split, source, reference)
     if alignments is not None:
-        return _align(model, examples, alignments, json)
+        return _evaluate_alignments(pipeline, examples, alignments, json)
     with progress_bar("evaluating", len(examples)) as progress:
-        report = model.evaluate(examples, model.search_with(search), progress, tokenize)
-    if baselines:
-        report = _with_baselines(model, report, examples)
+        report = pipeline.evaluate(examples, pipeline.search_with(search), progress, tokenize, baselines)
     print(jsonlib.dumps(report.as_dict(), ensure_ascii=False, indent=2) if json else render(report))
     return 0
 
 
-def _with_baselines(model: Pipeline, report: Report, examples: list[Example]) -> LanguageReport:
-    from regard.evaluation import LanguageReport
-    from regard.pipeline import TextGenerator
-
-    if not (isinstance(model, TextGenerator) and isinstance(report, LanguageReport)):
-        raise UserError(f"--baselines: this run is for {model.run.task}; only language models have baselines")
-    return replace(report, baselines=model.baselines(examples))
-
-
-def _align(model: Pipeline, examples: list[Example], gold: str, as_json: bool) -> int:
+def _evaluate_alignments(pipeline: Pipeline, examples: list[Example], gold: str, json: bool) -> int:
     from regard.analysis.alignment import render
-    from regard.pipeline import Translator
+    from regard.pipeline import Translator, require
 
-    if not isinstance(model, Translator):
-        raise UserError(f"--alignments {gold}: this run is for {model.run.task}; only translations have alignments")
+    translator = require(pipeline, Translator, f"--alignments {gold}: only translations have alignments")
     with progress_bar("tracing", len(examples)) as progress:
-        report = model.evaluate_alignments(examples, gold, progress)
-    print(jsonlib.dumps(report.as_dict(), indent=2) if as_json else render(report))
+        report = translator.evaluate_alignments(examples, gold, progress)
+    print(jsonlib.dumps(report.as_dict(), indent=2) if json else render(report))
     return 0

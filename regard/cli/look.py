@@ -1,4 +1,4 @@
-"""regard look."""
+"""regard look, look tree, look ablation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from regard.config import SearchSettings
 from regard.errors import UserError
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from regard.analysis.trace import Trace
     from regard.pipeline import Pipeline
 
+app = App(name="look", help_format="plaintext", usage="Usage: regard look [tree|ablation] RUN TEXT [OPTIONS]")
 
+
+@app.default
 def look(
     run: Path,
     text: str,
@@ -27,132 +30,165 @@ def look(
     attention: str | None = None,
     all: Annotated[bool, Parameter(negative="")] = False,
     out: Path | None = None,
-    without: Annotated[list[str] | None, Parameter(negative="")] = None,
-    tree: Annotated[bool, Parameter(negative="")] = False,
     search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
 ) -> int:
-    """Show what the model attended to while it wrote its output (or while it is told to write --target).
+    """Draw what the model attends to for each token of its output, or of --target.
 
     Parameters
     ----------
     run
         A run directory.
     text
-        The source; of a model of pictures, the file.
+        The source; of a model of images, the file.
     target
-        The output to look at, instead of the one that search finds.
+        An output to force, instead of the one that search finds.
     attention
         Which map: an attention as decoder.layers.0.cross_attention, encoder.rollout or decoder.rollout over all
-        layers, or a convolution's receptive field; without it the last attention that looks at the source.
+        layers, or a convolution's receptive field; without it the last attention to the source.
     all
         All maps instead of one: every layer and every head.
     out
-        Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline. Of a picture: the
-        picture once for each word.
-    without
-        Silence an attention, or one of its heads: decoder.layers.1.cross_attention.2; may be given several times.
-    tree
-        Follow the beam search instead: what it kept at each step, what ended, and the way to the winner; --out as .svg
-        or .html.
+        Save the map, every head apart, as .svg or .png; or all maps as one .html that works offline. Of an image: the
+        image once for each word.
     """
     from regard.pipeline import Captioner, load
 
-    if not text.strip():
-        raise UserError("the text is empty; give a source to look at")
-    _refuse(target, attention, all, out, without, tree)
-    model = load(run)
-    if without:
-        return _ablate(model, text, without, search)
-    if tree:
-        return _follow(model, text, search, out)
-    _check(model, attention, all, out)
-    if target is None:
-        result = model.translate_all([text], model.search_with(search))[0]
-        seen, heading = result.trace(), f"{text} → {result.text}\n"
-    else:
-        seen, heading = model.trace(text, target), None
-    if isinstance(model, Captioner):
-        return _overlay(model.overlay(text, seen, attention), heading, out)
-    return _draw(seen, heading, attention, all, out)
-
-
-def _refuse(
-    target: str | None, attention: str | None, all: bool, out: Path | None, without: list[str] | None, tree: bool
-) -> None:
-    """Options of which one would silently win, and files that could not be written."""
-    drawn = all or attention is not None or target is not None
-    if without and (drawn or tree or out is not None):
-        raise UserError("--without compares two outputs and draws nothing; give it alone")
-    if tree and drawn:
-        raise UserError("--tree follows the search and draws no attention; leave --attention, --all and --target out")
+    _check_text(text)
     if all and attention is not None:
         raise UserError(f"--all draws every map and --attention {attention} one of them; give one of the two")
+    _check_out(out, "a map", (".svg", ".png", ".html"))
+    pipeline = load(run)
+    _check_attention(pipeline, attention, all, out)
+    if target is None:
+        result = pipeline.translate_all([text], pipeline.search_with(search))[0]
+        trace, heading = result.trace(), f"{text} → {result.text}\n"
+    else:
+        trace, heading = pipeline.trace(text, target), None
+    if isinstance(pipeline, Captioner):
+        return _draw_overlay(pipeline.overlay(text, trace, attention), heading, out)
+    return _draw(trace, heading, attention or trace.default_attention, all, out)
+
+
+@app.command
+def tree(
+    run: Path,
+    text: str,
+    /,
+    *,
+    out: Path | None = None,
+    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
+) -> int:
+    """Follow the beam search: the hypotheses of each step, which of them ended, and the path to the best one.
+
+    Parameters
+    ----------
+    run
+        A run directory of a translator or a captioner.
+    text
+        The source; of a model of images, the file.
+    out
+        Save the tree as .svg or .html.
+    """
+    from regard.analysis.search import save_tree, tree_text
+    from regard.pipeline import SourceToText, load, require
+
+    _check_text(text)
+    _check_out(out, "a tree", (".svg", ".html"))
+    pipeline = require(load(run), SourceToText, "a beam tree is of a translation or a caption")
+    search = pipeline.search_with(search)
+    beam_tree = pipeline.beam_tree(text, search)
+    print(tree_text(beam_tree, pipeline.target_codec.decode))
     if out is not None:
-        check_writable(out)
+        _saved(save_tree(out, beam_tree, pipeline.target_codec, f"{text}, {search.beams} beams"))
+    return 0
 
 
-def _check(model: Pipeline, attention: str | None, all: bool, out: Path | None) -> None:
-    """What will be refused in the end is refused before anything is searched for or printed."""
+@app.command
+def ablation(
+    run: Path,
+    text: str,
+    /,
+    *heads: str,
+    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
+) -> int:
+    """Compare the output with that of the model without some attention, each with its log-probability.
+
+    Parameters
+    ----------
+    run
+        A run directory.
+    text
+        The source; of a model of images, the file.
+    heads
+        What is silenced: an attention, as decoder.layers.1.cross_attention, or one of its heads, as
+        decoder.layers.1.cross_attention.2.
+    """
+    from regard.pipeline import load
+
+    _check_text(text)
+    if not heads:
+        raise UserError("nothing to silence: name an attention or a head, as decoder.layers.1.cross_attention.2")
+    pipeline = load(run)
+    search = pipeline.search_with(search)
+    for label, model in (("whole", pipeline), ("without", pipeline.without(*heads))):
+        result = model.translate_all([text], search)[0]
+        print(f"{label:<7}  {result.log_prob:8.3f}  {result.text}")
+    return 0
+
+
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise UserError("the text is empty; give a source to look at")
+
+
+def _check_out(out: Path | None, what: str, suffixes: tuple[str, ...]) -> None:
+    """A file that could not be saved is refused before anything is searched for."""
+    if out is None:
+        return
+    check_writable(out)
+    if out.suffix not in suffixes:
+        *others, last = suffixes
+        raise UserError(f"{out}: {what} is saved as {', '.join(others)} or {last}; name the file so")
+
+
+def _check_attention(pipeline: Pipeline, attention: str | None, all: bool, out: Path | None) -> None:
+    """What would be refused in the end is refused before anything is searched for or printed."""
     from regard.analysis.ablation import attention_heads
     from regard.pipeline import Captioner
 
-    if all and isinstance(model, Captioner) and (out is None or out.suffix != ".html"):
-        raise UserError("--all: of a picture one attention is drawn; choose it, or give --out x.html, which has all")
-    if attention is None and not attention_heads(model.model):
+    if all and isinstance(pipeline, Captioner) and (out is None or out.suffix != ".html"):
+        raise UserError("--all: of an image one attention is drawn; choose it, or give --out x.html, which has all")
+    if attention is None and not attention_heads(pipeline.model):
         raise UserError("this model has no attention to look at; `regard probe` reads its hidden states")
-    if out is not None and out.suffix not in (".svg", ".png", ".html"):
-        raise UserError(f"{out}: a map is saved as .svg, .png or .html; name the file so")
 
 
-def _draw(seen: Trace, heading: str | None, attention: str | None, all: bool, out: Path | None) -> int:
-    from regard.pipeline.result import default_attention
-
-    found = seen.attention(attention or default_attention(seen))
+def _draw(trace: Trace, heading: str | None, attention: str, all: bool, out: Path | None) -> int:
+    attention_map = trace.attention(attention)
     if heading is not None:
         print(heading)
-    for one in (seen.attention(name) for name in seen.maps) if all else (found,):
-        heads = f", mean of {one.heads} heads" if one.heads > 1 else ""
-        print(f"{one.name}{heads}\n\n{one.text()}" + ("\n" if all else ""))
-    others = [name for name in seen.maps if name != found.name]
+    for name in trace.maps if all else (attention,):
+        shown = trace.attention(name)
+        heads = f", mean of {shown.heads} heads" if shown.heads > 1 else ""
+        print(f"{shown.name}{heads}\n\n{shown.text()}" + ("\n" if all else ""))
+    others = [name for name in trace.maps if name != attention]
     if others and not all:
         print("\nothers: " + " ".join(others))
     if out is not None:
-        saved = seen.save(out, found.name) if all or out.suffix == ".html" else found.save(out)
-        print(f"saved {saved}", file=sys.stderr)
+        _saved(trace.save(out, attention) if all or out.suffix == ".html" else attention_map.save(out))
     return 0
 
 
-def _overlay(found: Overlay, heading: str | None, out: Path | None) -> int:
+def _draw_overlay(overlay: Overlay, heading: str | None, out: Path | None) -> int:
     if heading is not None:
         print(heading)
-    print(f"{found.names[found.first]}\n\n{found.text()}")
-    if len(found.names) > 1:
-        print("\nothers: " + " ".join(name for name in found.names if name != found.names[found.first]))
+    attention = overlay.names[overlay.first]
+    print(f"{attention}\n\n{overlay.text()}")
+    if len(overlay.names) > 1:
+        print("\nothers: " + " ".join(name for name in overlay.names if name != attention))
     if out is not None:
-        print(f"saved {found.save(out)}", file=sys.stderr)
+        _saved(overlay.save(out))
     return 0
 
 
-def _ablate(model: Pipeline, text: str, names: list[str], given: SearchSettings) -> int:
-    search = model.search_with(given)
-    whole = model.translate_all([text], search)[0]
-    left = model.without(*names).translate_all([text], search)[0]
-    print(f"whole    {whole.log_prob:8.3f}  {whole.text}\nwithout  {left.log_prob:8.3f}  {left.text}")
-    return 0
-
-
-def _follow(model: Pipeline, text: str, given: SearchSettings, out: Path | None) -> int:
-    from regard.analysis.search import save_tree, tree_text
-    from regard.pipeline.text_model import SourceToText
-
-    if not isinstance(model, SourceToText):
-        raise UserError("--tree follows a translation; this run does something else")
-    search = model.search_with(given)
-    if out is not None and out.suffix not in (".svg", ".html"):
-        raise UserError(f"{out}: a tree is saved as .svg or .html; name the file so")
-    found = model.beam_tree(text, search)
-    print(tree_text(found, model.target_codec.decode))
-    if out is not None:
-        saved = save_tree(out, found, model.target_codec, f"{text}, {search.beams} beams")
-        print(f"saved {saved}", file=sys.stderr)
-    return 0
+def _saved(path: Path) -> None:
+    print(f"saved {path}", file=sys.stderr)

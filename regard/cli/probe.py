@@ -1,24 +1,22 @@
-"""regard probe."""
+"""regard probe, probe ablation, probe roles."""
 
 from __future__ import annotations
 
 import json as jsonlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from regard.cli.progress import progress_bar
 from regard.config.settings import Positive
-from regard.errors import UserError
 
-if TYPE_CHECKING:
-    from regard.analysis.trace import Trace
-    from regard.data.corpus import Example
-    from regard.pipeline import Pipeline
+app = App(name="probe", help_format="plaintext", usage="Usage: regard probe [ablation|roles] RUN [OPTIONS]")
+Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 
+@app.default
 def probe(
     run: Path,
     /,
@@ -27,15 +25,12 @@ def probe(
     column: str = "upos",
     sentences: Positive = 300,
     seed: int = 1,
-    heads: Annotated[bool, Parameter(negative="")] = False,
-    roles: Annotated[bool, Parameter(negative="")] = False,
     out: Path | None = None,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json: Json = False,
 ) -> int:
-    """What one linear layer can read off the hidden states of each layer: positions, or tags from a file.
+    """Predict positions, or tags from a file, from the hidden states of each layer by one linear layer.
 
     Beside it: the most frequent class, a control task with random labels, and the same model with random weights.
-    Instead, --heads ranks the heads by what is lost without them, and --roles tells what each of them looks at.
 
     Parameters
     ----------
@@ -49,27 +44,20 @@ def probe(
         How many sentences to use.
     seed
         Of the random weights and the control task.
-    heads
-        Silence each attention and each head in turn: the loss, tokens and sentences right without it, worst first.
-    roles
-        The share of each head's attention on the previous token, the next, itself, the first, the end, the same word,
-        the antecedent of a pronoun (stories), the aligned source word (dates), each beside chance.
     out
         Save the plot by layer as .svg or .png (needs matplotlib).
     json
         The report as JSON.
     """
-    from regard.pipeline import load
-
-    model = load(run)
-    if heads or roles:
-        if (heads and roles) or tags is not None or out is not None:
-            raise UserError("--heads, --roles and --tags ask different things, and only probes have a plot; give one")
-        print((_sweep if heads else _roles)(model, model.run.examples("dev")[:sentences], json))
-        return 0
     from regard.analysis.probes import render
+    from regard.pipeline import load
+    from regard.pipeline.probing import probe as probe_states
+    from regard.pipeline.probing import probe_data
 
-    report = _probe(model, tags, column, sentences, seed)
+    pipeline = load(run)
+    data = probe_data(pipeline, tags, column, sentences)
+    with progress_bar("tracing", 2 * len(data.examples)) as progress:
+        report = probe_states(pipeline, data, seed, progress)
     print(jsonlib.dumps(report.as_dict(), indent=2) if json else render(report))
     if out is not None:
         from regard.analysis.plots import probe_plot
@@ -78,54 +66,52 @@ def probe(
     return 0
 
 
-def _probe(model: Pipeline, tags: Path | None, column: str, sentences: int, seed: int):
-    from regard.analysis.probes import probe_positions, probe_tags
-    from regard.data.corpus import Example
-    from regard.data.tagged import read_tagged
+@app.command
+def ablation(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> int:
+    """Silence each attention and each head in turn: the loss, tokens and sentences right without it, worst first.
 
-    untrained = model.untrained(seed)
-    if tags is not None:
-        tagged = read_tagged(tags, column)[:sentences]
-        pairs = [Example(one.text, result.text) for one, result in zip(tagged, _outputs(model, tagged), strict=True)]
-        return probe_tags(*_traces(model, untrained, pairs), tagged, seed)
-    pairs = model.run.examples("dev")[:sentences]
-    if len(pairs) < 10:
-        raise UserError(f"{model.run.path} holds {len(pairs)} development examples; a probe needs 10 at least")
-    return probe_positions(*_traces(model, untrained, pairs), seed)
+    Parameters
+    ----------
+    run
+        A run directory; its development examples are used.
+    sentences
+        How many of them to use.
+    json
+        The report as JSON.
+    """
+    from regard.analysis.head_ablation import ablated_parts, render
+    from regard.pipeline import load
+    from regard.pipeline.probing import head_ablation
 
-
-def _sweep(model: Pipeline, examples: list[Example], as_json: bool) -> str:
-    from regard.analysis.sweep import render, silenced_parts, sweep
-
-    batches = model.batches(examples)
-    if batches is None:
-        raise UserError("a development example is longer than the positions of the model; lower --sentences")
-    with progress_bar("silencing", len(silenced_parts(model.model))) as progress:
-        report = sweep(model.model, batches, progress)
-    return jsonlib.dumps(report.as_dict(), indent=2) if as_json else render(report)
+    pipeline = load(run)
+    with progress_bar("silencing", len(ablated_parts(pipeline.model))) as progress:
+        report = head_ablation(pipeline, pipeline.run.examples("dev")[:sentences], progress)
+    print(jsonlib.dumps(report.as_dict(), indent=2) if json else render(report))
+    return 0
 
 
-def _roles(model: Pipeline, examples: list[Example], as_json: bool) -> str:
-    from regard.analysis.roles import known_tokens, measure_roles, render
-    from regard.data.embedded.truth import Truth, truths
-    from regard.data.image_store import ImageCodec
+@app.command
+def roles(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> int:
+    """Measure what each head attends to: the previous token, the next, itself, the first, the end, the same word.
 
-    if isinstance(model.run.source_codec, ImageCodec):
-        raise UserError(
-            "--roles measures looks at words, and this run reads pictures; regard evaluate measures pointing"
-        )
-    truth = truths(model.run.config.data)
-    source, target = model.run.source_codec.offsets, model.run.target_codec.offsets
-    known = [known_tokens(truth.get(one, Truth()), source(one.source), target(one.target)) for one in examples]
+    Also the antecedent of a pronoun (stories) and the aligned source word (dates); each beside chance.
+
+    Parameters
+    ----------
+    run
+        A run directory; its development examples are used.
+    sentences
+        How many of them to use.
+    json
+        The report as JSON.
+    """
+    from regard.analysis.roles import render
+    from regard.pipeline import load
+    from regard.pipeline.probing import head_roles
+
+    pipeline = load(run)
+    examples = pipeline.run.examples("dev")[:sentences]
     with progress_bar("tracing", len(examples)) as progress:
-        report = measure_roles(model.trace_all(examples, progress), known)
-    return jsonlib.dumps(report.as_dict(), indent=2) if as_json else render(report)
-
-
-def _outputs(model: Pipeline, tagged: list):
-    return model.translate_all([one.text for one in tagged], model.search_with(beams=1, n_best=1))
-
-
-def _traces(model: Pipeline, untrained: Pipeline, pairs: list[Example]) -> tuple[list[Trace], list[Trace]]:
-    with progress_bar("tracing", 2 * len(pairs)) as progress:
-        return model.trace_all(pairs, progress), untrained.trace_all(pairs, progress)
+        report = head_roles(pipeline, examples, progress)
+    print(jsonlib.dumps(report.as_dict(), indent=2) if json else render(report))
+    return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +17,6 @@ from regard.errors import UserError
 
 if TYPE_CHECKING:
     from io import BufferedReader
-
-    from regard.pipeline import Pipeline, Result
-
-MANY = 32  # lines for which a second engine is worth its start
 
 
 def translate(
@@ -54,75 +49,61 @@ def translate(
     output
         Where to write instead of standard output.
     alignments
-        Also write which source word each output word came from: a line a text, 0-0 1-2, words split at white space.
+        Also write word alignments: a line a text, 0-0 1-2 (source word, output word), words split at white space.
     attention
-        The attention that alignments are read from; without it the last that attends to the source.
+        The attention that alignments are taken from; without it the last that attends to the source.
     ensemble
         Another run, trained on the same data with the same tokenizer: the probabilities of both are averaged. For three
         runs: --ensemble B --ensemble C.
     engine
         What decodes: torch runs every model; ctranslate2 (pip install 'regard[fast]') runs Transformers faster, its
-        int8 faster still, less exactly; auto takes ctranslate2 for many lines without beams, where outputs are equal.
+        int8 faster still, less exactly; auto takes ctranslate2 for 32 texts or more without beams, where outputs are
+        equal.
     threads
         CPU threads.
     json
         One JSON object a line, with text, score, tokens and whether the output is finished.
     """
     from regard.analysis.alignment import pharaoh
-    from regard.pipeline import load
+    from regard.pipeline import Translator, load, output_line, require
 
     texts = _read_texts(text, input)
     if output is not None and alignments is not None and output.resolve() == alignments.resolve():
         raise UserError(f"--output and --alignments both name {output}; give each a file of its own")
-    plain = engine == "auto" and (len(texts) < MANY or not _greedy(run, search))
-    model = load(run, threads, engine="torch" if plain else engine, ensemble=ensemble or ())
-    chosen = model.search_with(search)
-    if alignments is not None:
-        attention = _alignment_attention(model, attention)
-    unfinished = 0
+    pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
+    search = pipeline.search_with(search)
+    if alignments is not None:  # refused before anything is translated
+        translator = require(pipeline, Translator, "--alignments: only translations have alignments")
+        attention = translator.alignment_attention(attention)
+    truncated = 0
     with (
         _opened(output, "--output") as file,
-        _opened(alignments, "--alignments") as links,
+        _opened(alignments, "--alignments") as alignment_file,
         progress_bar("translating", sum(1 for line in texts if line.strip())) as progress,
     ):
-        for number, result in enumerate(model.translate_stream(texts, chosen, progress), start=1):
-            file.write(_line(number, result, json, chosen.n_best, bool(text)) + "\n")
+        for number, result in enumerate(pipeline.translate_stream(texts, search, progress), start=1):
+            file.write(output_line(number, result, search.n_best, json, escape=not text) + "\n")
             if alignments is not None:
-                links.write(pharaoh(result.alignment(attention)) + "\n")
-            unfinished += _reported(number, result)
-    if unfinished:
+                alignment_file.write(pharaoh(result.alignment(attention)) + "\n")
+            if result.problem:
+                print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
+            truncated += result.truncated
+    if truncated:
         longer = "raise --max-tokens for more"
-        print(f"regard: {unfinished} of {len(texts)} outputs reached the length limit; {longer}", file=sys.stderr)
+        print(f"regard: {truncated} of {len(texts)} outputs reached the length limit; {longer}", file=sys.stderr)
     return 0
 
 
-def _reported(number: int, result: Result) -> bool:
-    """Whether the length limit ended this output; a line without an output is reported."""
-    if result.problem:
-        print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
-    return not result.finished and result.problem is None
-
-
-def _greedy(run: Path, search: SearchSettings) -> bool:
-    """Whether one beam over all tokens is asked for, here or by the run: else another engine's outputs may differ."""
-    from regard.checkpoint import is_run, read_config
-
-    if not is_run(run):
-        return False
-    chosen = read_config(run).search.model_copy(update=search.model_dump(exclude_unset=True))
-    return chosen.beams == chosen.n_best == 1 and not chosen.short_list and not chosen.sample
-
-
-def _read_texts(typed: tuple[str, ...], path: Path | None) -> list[str]:
-    """Those typed, or the lines of the file or of standard input."""
+def _read_texts(arguments: tuple[str, ...], path: Path | None) -> list[str]:
+    """The arguments, or the lines of the file or of standard input."""
     from regard.data.files import read_lines, stream_lines
 
-    if typed and path is not None:
+    if arguments and path is not None:
         raise UserError(f"texts and --input {path} are both given; keep one")
-    if typed:
-        if not all(text.isascii() or text.encode("utf-8", "ignore").decode() == text for text in typed):
+    if arguments:
+        if not all(text.isascii() or text.encode("utf-8", "ignore").decode() == text for text in arguments):
             raise UserError("a text on the command line is not UTF-8; convert it, or give it with --input")
-        return list(typed)
+        return list(arguments)
     if path is not None:
         return list(read_lines(path))
     if sys.stdin.isatty():
@@ -140,32 +121,3 @@ def _opened(path: Path | None, option: str) -> Iterator[TextIO]:
             yield file
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror}); choose another {option}") from None
-
-
-def _line(number: int, result: Result, as_json: bool, n_best: int, typed: bool) -> str:
-    """One line a result; a line break inside an output is written as \\n, unless a person typed the text."""
-    if as_json:
-        return jsonlib.dumps(result.as_dict(), ensure_ascii=False)
-    if result.probabilities:
-        shown = list(result.probabilities.items())[:n_best]
-        if n_best > 1:
-            return "\n".join(f"{number}\t{probability:.4f}\t{name}" for name, probability in shown)
-        return "".join(f"{name}\t{probability:.4f}" for name, probability in shown)
-    if n_best > 1 and not result.problem and result.alternatives:
-        return "\n".join(f"{number}\t{best.score:.4f}\t{_flat(best.text)}" for best in result.alternatives)
-    return result.text if typed else _flat(result.text)
-
-
-def _alignment_attention(model: Pipeline, name: str | None) -> str:
-    """Refused before anything is translated: a model that cannot align, or an attention that it lacks."""
-    from regard.pipeline import Translator
-
-    if not isinstance(model, Translator):
-        raise UserError(f"--alignments: this run is for {model.run.task}; only translations have alignments")
-    return model.alignment_attention(name)
-
-
-def _flat(text: str) -> str:
-    return (
-        text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") if "\n" in text or "\r" in text else text
-    )

@@ -14,6 +14,7 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
 DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 Score = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
+Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
 PICTURE_ENCODERS = ("grid", "patches")
 CELL = 8  # pixels of the side of a cell: what one position of a picture's memory stands for
@@ -190,6 +191,8 @@ class TrainingSettings(Section):
     """gradients are scaled down to this norm"""
     init_from: Annotated[str, Field(min_length=1)] | None = None
     """start from this run: its tokenizers, its architecture unless another is named, and all weights that fit"""
+    distill_engine: Literal["torch", "ctranslate2", "ctranslate2-int8"] = "torch"
+    """distillation: what decodes the teacher's outputs; never chosen by what is installed"""
     weight_decay: Annotated[float, Field(ge=0)] | None = None
     """matrices, tables and kernels shrink by rate times this at each step (for sentences, by the steps of an epoch)"""
     evaluate_every: Positive | None = None
@@ -208,9 +211,6 @@ class TrainingSettings(Section):
     """parts of a batch whose gradients are summed (2 for a long run of heavy steps without `threads`)"""
     processes: Positive | None = None
     """processes that compute the microbatches, with the same result (the faster of one and as many as microbatches)"""
-
-
-Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes
 
 
 class SearchSettings(Section):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from regard.data.class_labels import ClassLabels
+from regard.data.codecs import SourceCodec, TargetCodec
 from regard.data.corpus import Corpus, Example, Skipped, Task, load_corpus
 from regard.data.embedded import EMBEDDED, Embedded
 from regard.data.files import read_lines, read_pairs, read_parallel, write_pairs
-from regard.data.tokenizer import BOS, EOS, PAD, ClassLabels, Tokenizer, load_tokenizer
+from regard.data.image_codec import ImageCodec
+from regard.data.tokenizer import Tokenizer
+from regard.data.vocabulary import BOS, EOS, PAD
 
 if TYPE_CHECKING:
     from regard.data.batches import Batch, Pairs, encode_pairs, make_batch, plan
@@ -22,13 +26,15 @@ __all__ = [
     "Corpus",
     "Embedded",
     "Example",
+    "ImageCodec",
     "Pairs",
     "Skipped",
+    "SourceCodec",
+    "TargetCodec",
     "Task",
     "Tokenizer",
     "encode_pairs",
     "load_corpus",
-    "load_tokenizer",
     "make_batch",
     "plan",
     "read_lines",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -11,9 +11,15 @@ import torch
 from torch import Tensor
 
 from regard.data.bpe_dropout import BpeDropout
+from regard.data.class_labels import ClassLabels
+from regard.data.codecs import Codec, SourceCodec, TargetCodec
 from regard.data.examples import Example, Skipped
-from regard.data.image_store import ImageCodec, ImageStore, load_images
-from regard.data.tokenizer import BOS, EOS, PAD, ClassLabels, Tokenizer
+from regard.data.image_codec import ImageCodec
+from regard.data.image_store import ImageStore, load_images
+from regard.data.sources import token_ids
+from regard.data.token_store import TokenStore
+from regard.data.tokenizer import Tokenizer
+from regard.data.vocabulary import BOS, EOS, PAD
 from regard.errors import UserError
 
 ENCODED_TOGETHER = 20_000
@@ -32,51 +38,13 @@ class Batch:
     rows: tuple[int, ...]  # of the Pairs
 
 
-def stretches(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """start, start + 1, … of each start, as many as its count says, one stretch behind another."""
-    return np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-
-
-@dataclass(frozen=True)
-class Ragged:
-    """Rows of ids of different lengths in one array: row i is ids[starts[i] : starts[i + 1]]."""
-
-    ids: np.ndarray  # int32
-    starts: np.ndarray  # int64, one more than there are rows
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.diff(self.starts)
-
-    def row(self, i: int) -> np.ndarray:
-        return self.ids[self.starts[i] : self.starts[i + 1]]
-
-    def source(self, i: int) -> list[int]:
-        """A row without EOS, as search takes it."""
-        return self.row(i)[:-1].tolist()
-
-    def places(self, rows: np.ndarray) -> np.ndarray:
-        """Where the ids of these rows stand, row by row."""
-        return stretches(self.starts[rows], self.lengths[rows])
-
-    def padded(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(B, L) ids with PAD behind each row, and the mask of what is real."""
-        starts = self.starts[rows]
-        lengths = self.starts[rows + 1] - starts
-        steps = np.arange(lengths.max())
-        mask = steps < lengths[:, None]  # (B, L)
-        places = np.where(mask, starts[:, None] + steps, 0)
-        return np.where(mask, self.ids[places], PAD).astype(np.int64), mask
-
-
 @dataclass(frozen=True)
 class Pairs:
     """Encoded examples. Sources end with EOS; so do targets, unless they are classes (one id each)."""
 
-    source: Ragged | ImageStore
-    target: Ragged
+    source: TokenStore | ImageStore
+    target: TokenStore
     examples: np.ndarray  # (rows,) the index of each row's example in the list that was encoded
-    bpe_dropout: tuple[BpeDropout, BpeDropout] | None = None  # of sources and targets, where pieces are taken apart
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -92,56 +60,77 @@ class Pairs:
 
 def encode_pairs(
     examples: Sequence[Example],
-    source_codec: Tokenizer | ImageCodec,
-    target_codec: Tokenizer | ClassLabels,
+    source_codec: SourceCodec,
+    target_codec: TargetCodec,
     max_tokens: int | None = None,
+    bpe_dropout: float = 0.0,
 ) -> tuple[Pairs, list[Skipped]]:
-    """All pairs with at most `max_tokens` tokens (EOS not counted) on each side, and those that were left out."""
-    gallery: ImageStore | None = None
-    unreadable: dict[int, str] = {}
+    """All pairs with at most `max_tokens` tokens (EOS not counted) on each side, and those that were left out.
+
+    `bpe_dropout`: the rate at which tokens of batches are split, where both sides are texts.
+    """
+    images, unreadable = None, {}
     if isinstance(source_codec, ImageCodec):
-        gallery, unreadable = load_images(source_codec, [example.source for example in examples])
-    known = set(target_codec.names) if isinstance(target_codec, ClassLabels) else None
-    sources: list[np.ndarray] = []
-    targets: list[np.ndarray] = []
+        images, unreadable = load_images(source_codec, [example.source for example in examples])
     kept: list[int] = []
-    skipped: list[Skipped] = []
-    lengths: tuple[list[int], list[int]] = ([], [])
+    skipped: dict[int, str] = {}
+    source_ids, target_ids = _IdCollector(), _IdCollector()
     for start in range(0, len(examples), ENCODED_TOGETHER):
-        indices, some = [], []
+        indices = []
         for index, example in enumerate(examples[start : start + ENCODED_TOGETHER], start):
-            if known is not None and example.target not in known:
-                skipped.append(Skipped(f"pair {index + 1}", "its class is none of the model's"))
+            if isinstance(target_codec, ClassLabels) and not target_codec.knows(example.target):
+                skipped[index] = "its class is none of the model's"
             elif index in unreadable:
-                skipped.append(Skipped(f"pair {index + 1} ({example.source})", f"its picture: {unreadable[index]}"))
+                skipped[index] = f"its picture: {unreadable[index]}"
             else:
                 indices.append(index)
-                some.append(example)
-        source_rows: list[list[int]] = [[]] * len(some)
-        if not isinstance(source_codec, ImageCodec):
-            source_rows = source_codec.encode_batch([example.source for example in some])
-        target_rows = target_codec.encode_batch([example.target for example in some])
-        fitting: tuple[list[list[int]], list[list[int]]] = ([], [])
-        for index, source, target in zip(indices, source_rows, target_rows, strict=True):
+        sources: list[Sequence[int]] = [[]] * len(indices)
+        if images is None:
+            sources = [token_ids(source) for source in source_codec.encode_batch([examples[i].source for i in indices])]
+        targets = target_codec.encode_batch([examples[i].target for i in indices])
+        fitting = []
+        for index, source, target in zip(indices, sources, targets, strict=True):
             if max_tokens is not None and max(len(source), len(target)) > max_tokens:
                 side = "source" if len(source) > max_tokens else "target"
-                skipped.append(Skipped(f"pair {index + 1}", f"its {side} has more than {max_tokens} tokens"))
+                skipped[index] = f"its {side} has more than {max_tokens} tokens"
                 continue
             kept.append(index)
-            fitting[0].append([*source, EOS])
-            fitting[1].append(target if known is not None else [*target, EOS])
-        for rows, arrays, sizes in zip(fitting, (sources, targets), lengths, strict=True):
-            sizes.extend(map(len, rows))
-            arrays.append(np.fromiter(chain.from_iterable(rows), np.int32))
-    skipped.sort(key=lambda one: int(one.where.split()[1]))
-    ragged = [_ragged(arrays, sizes) for arrays, sizes in zip((sources, targets), lengths, strict=True)]
+            fitting.append((source, target))
+        source_ids.add([[*source, EOS] for source, _ in fitting])
+        target_ids.add([[*target, *target_codec.end] for _, target in fitting])
     rows = np.array(kept, np.int64)
-    return Pairs(ragged[0] if gallery is None else gallery.select(rows), ragged[1], rows), skipped
+    longest = None if max_tokens is None else max_tokens + 1  # with EOS
+    target = target_ids.store(_bpe_dropout(target_codec, bpe_dropout, longest))
+    if images is None:
+        pairs = Pairs(source_ids.store(_bpe_dropout(source_codec, bpe_dropout, longest)), target, rows)
+    else:
+        pairs = Pairs(images.select(rows), target, rows)
+    return pairs, [Skipped(_where(index, examples[index], unreadable), skipped[index]) for index in sorted(skipped)]
 
 
-def _ragged(arrays: list[np.ndarray], sizes: list[int]) -> Ragged:
-    ids = np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
-    return Ragged(ids, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64))
+def _where(index: int, example: Example, unreadable: Container[int]) -> str:
+    return f"pair {index + 1} ({example.source})" if index in unreadable else f"pair {index + 1}"
+
+
+def _bpe_dropout(codec: Codec, rate: float, longest: int | None) -> BpeDropout | None:
+    if rate == 0 or not isinstance(codec, Tokenizer):
+        return None
+    return BpeDropout.of(codec, rate, np.iinfo(np.int64).max if longest is None else longest)
+
+
+class _IdCollector:
+    """Rows of ids, put into arrays some thousands at a time: lists of all of a corpus would take ten times the room."""
+
+    def __init__(self) -> None:
+        self._arrays, self._lengths = [np.zeros(0, np.int32)], [0]
+
+    def add(self, rows: list[list[int]]) -> None:
+        self._arrays.append(np.fromiter(chain.from_iterable(rows), np.int32))
+        self._lengths.extend(map(len, rows))
+
+    def store(self, bpe_dropout: BpeDropout | None) -> TokenStore:
+        starts = np.cumsum(self._lengths, dtype=np.int64)  # after a first length of 0
+        return TokenStore(np.concatenate(self._arrays), starts, bpe_dropout)
 
 
 def plan(pairs: Pairs, batch_tokens: int, seed: int, epoch: int, rank: int = 0, world: int = 1) -> list[np.ndarray]:
@@ -192,18 +181,12 @@ def _even(batches: list[np.ndarray], world: int) -> list[np.ndarray]:
     return batches
 
 
-def make_batch(
-    pairs: Pairs, rows: np.ndarray | Sequence[int], share: float = 0.0, seed: tuple[int, ...] = (0,)
-) -> Batch:
-    """The padded tensors of these rows; `share` of their pieces are taken apart, which ones `seed` decides."""
+def make_batch(pairs: Pairs, rows: np.ndarray | Sequence[int], seed: tuple[int, ...] | None = None) -> Batch:
+    """The padded tensors of these rows. `seed`: of the BPE dropout that the pairs may have; without it none is done."""
     rows = np.asarray(rows, np.int64)
-    source, source_mask = pairs.source.padded(rows)
-    target_out, target_mask = pairs.target.padded(rows)
-    if share > 0:
-        assert pairs.bpe_dropout is not None, "pairs whose pieces nobody can take apart"
-        draw = np.random.default_rng(seed)
-        source, source_mask = pairs.bpe_dropout[0].take_apart(source, source_mask, share, draw)
-        target_out, target_mask = pairs.bpe_dropout[1].take_apart(target_out, target_mask, share, draw)
+    generator = None if seed is None else np.random.default_rng(seed)
+    source, source_mask = pairs.source.padded(rows, generator)
+    target_out, target_mask = pairs.target.padded(rows, generator)
     target_in = np.full_like(target_out, BOS)
     target_in[:, 1:] = np.where(target_mask[:, 1:], target_out[:, :-1], PAD)
     return Batch(

@@ -1,8 +1,8 @@
-"""Pieces of BPE taken apart at random, so that a model sees a word in more than one spelling.
+"""BPE dropout: tokens are split at random, so that a model sees a word in more than one segmentation.
 
-A piece falls into the two that it was merged of with some probability, each of those again, and so on: akin to
-BPE-dropout (Provilkov 2020), but done to ids, so that no text is read again and a seed gives the same pieces. They are
-only ever finer than the usual ones, and a share does less than the same rate of dropout.
+A token is split into the two that it was merged from with some probability, each of those again, and so on: akin to
+BPE-dropout (Provilkov 2020), but done to ids, so that no text is encoded again and a seed gives the same tokens. They
+are only ever finer than the usual ones, and a rate does less than the same rate of the paper's.
 """
 
 from __future__ import annotations
@@ -12,59 +12,58 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.data.tokenizer import PAD, Tokenizer
+from regard.data.tokenizer import Tokenizer
+from regard.data.vocabulary import PAD
 
 
 @dataclass(frozen=True)
 class BpeDropout:
-    """Which two pieces each piece of a vocabulary was merged of."""
+    """Splits tokens of one vocabulary into the two that each was merged from."""
 
-    halves: np.ndarray  # (V, 2) int32; -1 for what was never merged: bytes and marks
+    halves: np.ndarray  # (V, 2) int32; -1 for what was never merged: bytes and special tokens
+    rate: float  # the probability that a token is split
     longest: int  # tokens that a row may have
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, longest: int) -> BpeDropout:
+    def of(cls, tokenizer: Tokenizer, rate: float, longest: int) -> BpeDropout:
         assert tokenizer.kind == "bpe", "only merges can be undone"
         halves = np.full((tokenizer.size, 2), -1, np.int32)
         ids = tokenizer.engine.get_vocab()
-        for left, right in reversed(json.loads(tokenizer.engine.to_str())["model"]["merges"]):  # the first one counts
+        merges = json.loads(tokenizer.engine.to_str())["model"]["merges"]
+        for left, right in reversed(merges):  # where two merges give one token, the first counts
             halves[ids[left + right]] = ids[left], ids[right]
-        return cls(halves, longest)
+        return cls(halves, rate, longest)
 
-    def take_apart(
-        self, ids: np.ndarray, mask: np.ndarray, share: float, draw: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def apply(self, ids: np.ndarray, mask: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Padded rows (B, L) and their mask → the same with longer rows; one that would be too long stays whole."""
-        rows, pieces = np.nonzero(mask)[0], ids[mask]
-        fresh = np.ones(len(pieces), bool)  # those that have not had their chance yet
+        rows, tokens = np.nonzero(mask)[0], ids[mask]
+        untried = np.ones(len(tokens), bool)  # whether to split them is still to be drawn
         while True:
-            fresh &= (self.halves[pieces, 0] >= 0) & (draw.random(len(pieces)) < share)
-            if not fresh.any():
+            untried &= (self.halves[tokens, 0] >= 0) & (generator.random(len(tokens)) < self.rate)
+            if not untried.any():
                 break
-            times = 1 + fresh
-            places = np.cumsum(times) - times
-            split = self.halves[pieces[fresh]]
-            rows, pieces, first = np.repeat(rows, times), np.repeat(pieces, times), places[fresh]
-            pieces[first], pieces[first + 1] = split[:, 0], split[:, 1]
-            fresh = np.zeros(len(pieces), bool)
-            fresh[first] = fresh[first + 1] = True
-        return self._padded(ids, mask, rows, pieces)
+            repeats = 1 + untried
+            starts = np.cumsum(repeats) - repeats
+            split = self.halves[tokens[untried]]
+            rows, tokens, first = np.repeat(rows, repeats), np.repeat(tokens, repeats), starts[untried]
+            tokens[first], tokens[first + 1] = split[:, 0], split[:, 1]
+            untried = np.zeros(len(tokens), bool)
+            untried[first] = untried[first + 1] = True
+        return self._padded(ids, mask, rows, tokens)
 
     def _padded(
-        self, ids: np.ndarray, mask: np.ndarray, rows: np.ndarray, pieces: np.ndarray
+        self, ids: np.ndarray, mask: np.ndarray, rows: np.ndarray, tokens: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         lengths = np.bincount(rows, minlength=len(ids))
-        whole = lengths > self.longest
-        if whole.any():
-            kept = ~whole[rows]
-            again = whole[:, None] & mask
-            rows, pieces = (
-                np.concatenate((rows[kept], np.nonzero(again)[0])),
-                np.concatenate((pieces[kept], ids[again])),
-            )
+        too_long = lengths > self.longest
+        if too_long.any():
+            fits = ~too_long[rows]
+            restored = too_long[:, None] & mask
+            rows = np.concatenate((rows[fits], np.nonzero(restored)[0]))
+            tokens = np.concatenate((tokens[fits], ids[restored]))
             order = np.argsort(rows, kind="stable")
-            rows, pieces, lengths = rows[order], pieces[order], np.bincount(rows, minlength=len(ids))
+            rows, tokens, lengths = rows[order], tokens[order], np.bincount(rows, minlength=len(ids))
         real = np.arange(lengths.max()) < lengths[:, None]
         padded = np.full(real.shape, PAD, ids.dtype)
-        padded[real] = pieces
+        padded[real] = tokens
         return padded, real

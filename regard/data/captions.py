@@ -37,11 +37,11 @@ def _coco(path: str | Path) -> Iterator[Row]:
     try:
         tree = json.loads(text)
         names = {image["id"]: str(image["file_name"]) for image in tree["images"]}
-        found = [(one["image_id"], str(one["caption"])) for one in tree["annotations"]]
+        captions = [(note["image_id"], str(note["caption"])) for note in tree["annotations"]]
     except (ValueError, RecursionError, KeyError, TypeError, IndexError) as error:
         wanted = "'images' with id and file_name, and 'annotations' with image_id and caption"
         raise UserError(f"{path}: not a caption file of COCO ({error!r}); it needs {wanted}") from None
-    for number, (image, caption) in enumerate(found, start=1):
+    for number, (image, caption) in enumerate(captions, start=1):
         if image not in names:
             raise UserError(
                 f"{path}: annotation {number} is of image_id = {image!r}, which is not in 'images'; repair it"

@@ -10,7 +10,7 @@ from regard.data.captions import is_caption_file, read_captions
 from regard.data.embedded import EMBEDDED, embedded_corpus
 from regard.data.examples import Corpus, Example, Skipped, Task
 from regard.data.files import Reading, read_pairs, read_parallel
-from regard.data.image_store import are_pictures
+from regard.data.image_codec import are_images
 from regard.data.splits import carve, default_count, overlap
 from regard.errors import UserError
 
@@ -84,9 +84,9 @@ def _assemble(
     config: DataSettings, name: str, folder: Path, train: Reading, dev: Reading | None, test: Reading | None
 ) -> Corpus:
     """`folder`: where the training file is, and its pictures are, unless the settings say otherwise."""
-    pictures = are_pictures([example.source for example in train.examples])
+    pictures = are_images([example.source for example in train.examples])
     if config.images and not pictures:
-        odd = next(e.source for e in train.examples if not are_pictures([e.source]))
+        odd = next(e.source for e in train.examples if not are_images([e.source]))
         raise UserError(f"data.images = {config.images!r}, but the source {odd!r} is no picture's name; correct one")
     total = len(train.examples)
     carved = carve(

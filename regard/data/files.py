@@ -62,7 +62,7 @@ def read_parallel(source: str | Path, target: str | Path) -> Reading:
         raise UserError(
             f"{source} has {len(sources)} lines and {target} has {len(targets)}; parallel files need equally many"
         )
-    pairs = [(f"{source}:{n}", one, other) for n, (one, other) in enumerate(zip(sources, targets, strict=True), 1)]
+    pairs = [(f"{source}:{n}", *sides) for n, sides in enumerate(zip(sources, targets, strict=True), 1)]
     return without_empty(pairs)
 
 
@@ -101,8 +101,8 @@ def _json_fields(where: str, line: str) -> tuple[str, str]:
         raise UserError(f"{where}: a JSON {type(record).__name__} instead of an object; {wanted}")
     for key in ("source", "target"):
         if not isinstance(record.get(key), str):
-            found = f"{key} = {record[key]!r}" if key in record else f"keys {', '.join(record) or 'none'}"
-            raise UserError(f"{where}: no text under {key!r} ({found}); {wanted}")
+            present = f"{key} = {record[key]!r}" if key in record else f"keys {', '.join(record) or 'none'}"
+            raise UserError(f"{where}: no text under {key!r} ({present}); {wanted}")
         with contextlib.suppress(UnicodeEncodeError):
             record[key].encode("utf-8")
             continue

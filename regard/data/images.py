@@ -1,6 +1,6 @@
-"""Image files of whatever kind and size, made into the small square pictures that a model reads.
+"""Image files of any kind and size as the small squares that a model reads.
 
-Pillow is asked for only here. A picture is fitted whole into the square, so that everything that a caption names stays
+Pillow is imported only here. A picture is fitted whole into the square, so that everything that a caption names stays
 visible; what is left of the square, and what is transparent, becomes white.
 """
 
@@ -23,7 +23,7 @@ WHITE = (255, 255, 255)
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Why there is no picture, in its place."""
+    """In place of an image: why there is none."""
 
     why: str
 

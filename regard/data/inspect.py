@@ -82,7 +82,7 @@ def inspect(corpus: Corpus, examples: int = SHOWN) -> Inspection:
         splits[name] = Split(
             pairs=len(rows),
             duplicate_pairs=len(rows) - len(set(rows)),
-            ambiguous_sources=sum(len(found) > 1 for source, found in targets.items() if source),
+            ambiguous_sources=sum(len(different) > 1 for source, different in targets.items() if source),
             seen_in_train=0 if name == "train" else overlap(corpus.train, rows),
             source=_side([row.source for row in rows]),
             target=_side([row.target for row in rows]),
@@ -94,9 +94,9 @@ def inspect(corpus: Corpus, examples: int = SHOWN) -> Inspection:
 def reasons(skipped: Sequence[Skipped]) -> tuple[Reason, ...]:
     """The same reason counted together, the most frequent first, with the first few places."""
     places: dict[str, list[str]] = {}
-    for one in skipped:
-        places.setdefault(one.why, []).append(one.where)
-    grouped = [Reason(why, len(found), tuple(found[:3])) for why, found in places.items()]
+    for example in skipped:
+        places.setdefault(example.why, []).append(example.where)
+    grouped = [Reason(why, len(where), tuple(where[:3])) for why, where in places.items()]
     return tuple(sorted(grouped, key=lambda reason: (-reason.count, reason.why)))
 
 
@@ -146,14 +146,16 @@ def render(inspection: Inspection) -> str:
 def _histograms(split: Split) -> list[str]:
     lines = []
     for name, side in (("source", split.source), ("target", split.target)):
-        for unit, found in (("characters", side.characters), ("words", side.words)):
-            if found.longest == 0:
+        for unit, counts in (("characters", side.characters), ("words", side.words)):
+            if counts.longest == 0:
                 continue
-            lines.append(f"train {name}, {unit}: mean {found.mean:.1f}, median {found.median}, longest {found.longest}")
-            most = max(b.count for b in found.histogram)
-            labels = [f"{b.low}" if b.low == b.high else f"{b.low}-{b.high}" for b in found.histogram]
+            lines.append(
+                f"train {name}, {unit}: mean {counts.mean:.1f}, median {counts.median}, longest {counts.longest}"
+            )
+            most = max(b.count for b in counts.histogram)
+            labels = [f"{b.low}" if b.low == b.high else f"{b.low}-{b.high}" for b in counts.histogram]
             width = max(map(len, labels))
-            for label, b in zip(labels, found.histogram, strict=True):
+            for label, b in zip(labels, counts.histogram, strict=True):
                 bar = BAR * max(round(BAR_WIDTH * b.count / most), 1 if b.count else 0)
                 lines.append(f"  {label:>{width}}  {bar:<{BAR_WIDTH}} {b.count:,}")
             lines.append("")

@@ -1,4 +1,4 @@
-"""Holding out development and test examples so that no source stands on both sides."""
+"""Held-out development and test examples; no source is in two splits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.data.examples import Example
-from regard.data.image_store import split_reference
+from regard.data.image_codec import split_reference
 from regard.errors import UserError
 
 SHARE = 0.05
@@ -27,14 +27,14 @@ def default_count(total: int) -> int:
 
 
 def carve(examples: Sequence[Example], dev: int, test: int, seed: int) -> Carved:
-    """`dev` and `test` examples drawn off (0: none). Pairs with one source move together (of a picture whatever word
-    goes with it); train keeps its order.
+    """`dev` and `test` examples held out (0: none). Pairs with one source stay together (of an image whatever word goes
+    with it); train keeps its order.
     """
-    places: dict[str, list[int]] = {}
+    rows_of: dict[str, list[int]] = {}
     continuation = not any(example.source for example in examples)
     for index, example in enumerate(examples):
-        places.setdefault(example.target if continuation else _name(example), []).append(index)
-    groups = sorted(places.values())
+        rows_of.setdefault(example.target if continuation else _name(example), []).append(index)
+    groups = sorted(rows_of.values())
     random.Random(f"carve {seed}").shuffle(groups)
     wanted = {name: count for name, count in (("dev", dev), ("test", test)) if count}
     if len(groups) <= len(wanted):
@@ -49,8 +49,8 @@ def carve(examples: Sequence[Example], dev: int, test: int, seed: int) -> Carved
         )
     split = ["train"] * len(examples)
     left = groups
-    for place, (name, count) in enumerate(wanted.items()):
-        left = _take(left, name, count, split, keep=len(wanted) - place)
+    for index, (name, count) in enumerate(wanted.items()):
+        left = _take(left, name, count, split, keep=len(wanted) - index)
     rows = {name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in ("train", "dev", "test")}
     return Carved(**rows)
 
@@ -58,7 +58,7 @@ def carve(examples: Sequence[Example], dev: int, test: int, seed: int) -> Carved
 def _take(groups: list[list[int]], name: str, count: int, split: list[str], keep: int) -> list[list[int]]:
     """Marks whole groups, in their shuffled order, that fit into `count`; the smallest where none fits.
 
-    At least `keep` groups are left: one for each split that is still to come, and one to train on.
+    At least `keep` groups are left: one for each split that follows, and one to train on.
     """
     taken, spare = 0, len(groups) - keep
     left = []

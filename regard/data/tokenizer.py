@@ -1,30 +1,43 @@
-"""Text ↔ ids. Every kind gives every text back exactly: what the vocabulary lacks is spelled in bytes."""
+"""Text ↔ ids. Every kind decodes to the exact text: what the vocabulary lacks is spelled in bytes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import tokenizers
 from tokenizers import decoders, pre_tokenizers
 
-from regard.data.vocabulary import BYTES, SPECIALS, bpe_model, character_model, unigram_model, word_model
+from regard.data.codec_file import codec_content, write_codec
+from regard.data.sources import Source, token_ids
+from regard.data.vocabulary import (
+    BOS,
+    BYTES,
+    EOS,
+    PAD,
+    SPECIALS,
+    bpe_model,
+    character_model,
+    unigram_model,
+    word_model,
+)
 from regard.errors import UserError
-from regard.files import write_text
 
-PAD, BOS, EOS = 0, 1, 2
+__all__ = ["BOS", "EOS", "PAD", "Tokenizer"]
+
 Kind = Literal["character", "word", "bpe", "unigram"]
 SIZES: dict[str, int] = {"character": 8000, "word": 16000, "bpe": 8000, "unigram": 8000}
-FORMAT = 1
 # Below this many texts the threads of the library cost more than they bring. Above, the library uses every core
-# (unless TOKENIZERS_PARALLELISM=false), and by itself stops doing so in a forked child, where it would hang.
+# (unless TOKENIZERS_PARALLELISM=false), except in a forked child, where it would block.
 PARALLEL_FROM = 64
 
 
 class Tokenizer:
     """A trained vocabulary of one kind. Ids 0, 1, 2 are PAD, BOS, EOS; no text ever becomes one of them."""
+
+    end: tuple[int, ...] = (EOS,)
 
     def __init__(self, kind: Kind, engine: tokenizers.Tokenizer) -> None:
         self.kind: Kind = kind
@@ -91,91 +104,29 @@ class Tokenizer:
         return bytes([i - len(SPECIALS)]) if i < len(SPECIALS) + len(BYTES) else piece.encode("utf-8")
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """First and past-last character of each token of `encode(text)`; bytes of one character share its place."""
+        """First and past-last character of each token of `encode(text)`; bytes of one character share them."""
         return self.engine.encode(text, add_special_tokens=False).offsets
 
-    def same_as(self, other: Tokenizer) -> bool:
+    def source_tokens(self, source: Source) -> list[str]:
+        """A readable token for each position that an encoder reads, the end of the sentence included."""
+        return self.tokens([*token_ids(source), EOS])
+
+    def same_as(self, other: object) -> bool:
         """Whether both give every text the same ids."""
-        return self.kind == other.kind and self.engine.to_str() == other.engine.to_str()
+        return (
+            isinstance(other, Tokenizer) and self.kind == other.kind and self.engine.to_str() == other.engine.to_str()
+        )
 
     def save(self, path: str | Path) -> None:
-        engine = json.loads(self.engine.to_str())
-        _write(Path(path), {"format": FORMAT, "kind": self.kind, "engine": engine})
+        write_codec(path, self.kind, engine=json.loads(self.engine.to_str()))
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        loaded = load_tokenizer(path)
-        if not isinstance(loaded, Tokenizer):
-            raise UserError(f"{path} holds class labels, not a tokenizer")
-        return loaded
-
-
-class ClassLabels:
-    """Class names ↔ ids from 0, behind the tokenizer's interface. There are no special ids."""
-
-    kind = "labels"
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = list(names)
-        self.size = len(self.names)
-        self._ids = {name: i for i, name in enumerate(self.names)}
-
-    @classmethod
-    def train(cls, texts: Iterable[str]) -> ClassLabels:
-        return cls(sorted(set(texts)))
-
-    def encode(self, text: str) -> list[int]:
-        if text not in self._ids:
-            some = ", ".join(self.names[:8]) + (", …" if self.size > 8 else "")
-            raise UserError(f"class {text!r} does not occur in the training data; its classes: {some}")
-        return [self._ids[text]]
-
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        return [self.encode(text) for text in texts]
-
-    def decode(self, ids: Iterable[int]) -> str:
-        return " ".join(self.names[i] for i in ids)
-
-    def tokens(self, ids: Iterable[int]) -> list[str]:
-        return [self.names[i] for i in ids]
-
-    def offsets(self, text: str) -> list[tuple[int, int]]:
-        return [(0, len(text))]
-
-    def save(self, path: str | Path) -> None:
-        _write(Path(path), {"format": FORMAT, "kind": "labels", "names": self.names})
-
-    @classmethod
-    def load(cls, path: str | Path) -> ClassLabels:
-        loaded = load_tokenizer(path)
-        if not isinstance(loaded, ClassLabels):
-            raise UserError(f"{path} holds a tokenizer, not class labels")
-        return loaded
-
-
-def load_tokenizer(path: str | Path) -> Tokenizer | ClassLabels:
-    """What `save` wrote, of whichever kind."""
-    try:
-        stored: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-        if stored["format"] != FORMAT:
-            raise UserError(f"{path}: tokenizer format {stored['format']}, but this regard reads format {FORMAT}")
-        if stored["kind"] == "labels":
-            return ClassLabels(stored["names"])
-        kind: Kind = stored["kind"]
-        if kind not in SIZES:
-            raise UserError(f"{path}: unknown kind of tokenizer {kind!r}")
-        return Tokenizer(kind, tokenizers.Tokenizer.from_str(json.dumps(stored["engine"])))
-    except UserError:
-        raise
-    except OSError as error:
-        raise UserError(f"{path}: cannot read the tokenizer: {error.strerror}") from None
-    except Exception as error:  # the library raises plain Exception for a damaged model
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path} is not a tokenizer of regard, or is damaged: {reason}") from None
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    write_text(path, json.dumps(content, ensure_ascii=False))
+        with codec_content(path) as stored:
+            kind: Kind = stored["kind"]
+            if kind not in SIZES:
+                raise UserError(f"{path} holds {kind!r}, not a tokenizer of one of the kinds {', '.join(SIZES)}")
+            return cls(kind, tokenizers.Tokenizer.from_str(json.dumps(stored["engine"])))
 
 
 def _level_bytes() -> dict[str, int]:

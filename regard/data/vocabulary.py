@@ -13,6 +13,7 @@ from tokenizers import Regex, models, pre_tokenizers, trainers
 
 # Plain entries of the vocabulary: not registered as special with the library, so that text which spells them is text.
 SPECIALS = ("<pad>", "<s>", "</s>")
+PAD, BOS, EOS = 0, 1, 2
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 # A word keeps the space before it. Numbers, each punctuation mark and each Chinese or Japanese character stand alone.
 IDEOGRAPH = r"[\p{Han}\p{Hiragana}\p{Katakana}]"

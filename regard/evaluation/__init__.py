@@ -1,6 +1,6 @@
 """How good a model is: measures, the reports made of them, and simple baselines."""
 
-from regard.evaluation.baselines import baselines
+from regard.evaluation.baselines import language_baselines
 from regard.evaluation.evaluate import (
     evaluate_captions,
     evaluate_classifier,
@@ -8,13 +8,13 @@ from regard.evaluation.evaluate import (
     evaluate_translation,
     teacher_forced,
 )
-from regard.evaluation.metrics import Score, bleu, bleu_tokenizer, chrf, exact_match, ter
+from regard.evaluation.metrics import MetricScore, bleu, bleu_tokenizer, chrf, exact_match, ter
 from regard.evaluation.render import render
 from regard.evaluation.report import (
     CaptionReport,
     ClassifierReport,
+    EvaluationReport,
     LanguageReport,
-    Report,
     TeacherForced,
     TranslationReport,
 )
@@ -22,12 +22,11 @@ from regard.evaluation.report import (
 __all__ = [
     "CaptionReport",
     "ClassifierReport",
+    "EvaluationReport",
     "LanguageReport",
-    "Report",
-    "Score",
+    "MetricScore",
     "TeacherForced",
     "TranslationReport",
-    "baselines",
     "bleu",
     "bleu_tokenizer",
     "chrf",
@@ -36,6 +35,7 @@ __all__ = [
     "evaluate_language",
     "evaluate_translation",
     "exact_match",
+    "language_baselines",
     "render",
     "teacher_forced",
     "ter",

@@ -17,7 +17,7 @@ END = ""  # no character is equal to it
 SYMBOLS = 0x110000 + 1  # all code points and END: what was never seen stays possible
 
 
-def baselines(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
+def language_baselines(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
     """Name → bits per character of the test texts."""
     return {"gzip": gzip_bits(train, test), "character 5-gram": CharacterNgram(train).bits_per_character(test)}
 

@@ -75,7 +75,7 @@ def evaluate_captions(
     hypotheses: Sequence[str],
     references: Sequence[str],
     *,
-    pointing: metrics.Score | None = None,
+    pointing: metrics.MetricScore | None = None,
     forced: TeacherForced | None = None,
     unfinished: int = 0,
     resamples: int = metrics.RESAMPLES,

@@ -17,7 +17,7 @@ SEED = 12345  # sacreBLEU's own default: the intervals equal those of its comman
 
 
 @dataclass(frozen=True)
-class Score:
+class MetricScore:
     """A number and how sure it is."""
 
     name: str
@@ -39,12 +39,12 @@ class Bucket:
 
 def bleu(
     hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES, tokenize: str = "13a"
-) -> Score:
+) -> MetricScore:
     """BLEU of the corpus. tokenize: a name of sacreBLEU's, `none` for text that is tokenised by spaces already."""
     return _corpus_score(BLEU(tokenize=tokenize, force=True), "BLEU", hypotheses, references, resamples)
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES) -> Score:
+def chrf(hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES) -> MetricScore:
     return _corpus_score(CHRF(), "chrF", hypotheses, references, resamples)
 
 
@@ -54,14 +54,14 @@ def nearest(hypotheses: Sequence[str], reference: str) -> int:
     return int(np.argmax([metric.sentence_score(one, [reference]).score for one in hypotheses]))
 
 
-def ter(hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES) -> Score:
+def ter(hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES) -> MetricScore:
     """Translation edit rate: lower is better."""
     return _corpus_score(TER(), "TER", hypotheses, references, resamples)
 
 
 def _corpus_score(
     metric: Metric, name: str, hypotheses: Sequence[str], references: Sequence[str], resamples: int
-) -> Score:
+) -> MetricScore:
     """The score from sums of each sentence's statistics; a resample sums other sentences and compares no text again."""
     check_rows(hypotheses, references)
     statistics = np.asarray(metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.float64)  # (n, k)
@@ -71,10 +71,10 @@ def _corpus_score(
 
     value = score(statistics.sum(0))
     if resamples == 0:
-        return Score(name, value, signature=metric.get_signature().format())
+        return MetricScore(name, value, signature=metric.get_signature().format())
     metric.n_bootstrap, metric.seed = resamples, SEED  # so that the signature names them
     low, high = interval([score(totals) for totals in resampled_sums(statistics, resamples)])
-    return Score(name, value, low, high, metric.get_signature().format())
+    return MetricScore(name, value, low, high, metric.get_signature().format())
 
 
 def resampled_sums(statistics: np.ndarray, resamples: int) -> np.ndarray:
@@ -99,7 +99,7 @@ def bleu_tokenizer(references: Sequence[str]) -> str:
     return "char" if ideographs > 0.3 * max(len(text), 1) else "13a"
 
 
-def share(name: str, right: int, of: int) -> Score:
+def share(name: str, right: int, of: int) -> MetricScore:
     """Percent right, with Wilson's interval: a bootstrap of 100 % would claim to be sure."""
     if of == 0:
         raise UserError(f"{name}: nothing to evaluate; give at least one pair")
@@ -107,10 +107,10 @@ def share(name: str, right: int, of: int) -> Score:
     middle = (rate + z * z / (2 * of)) / (1 + z * z / of)
     half = z * math.sqrt(rate * (1 - rate) / of + z * z / (4 * of * of)) / (1 + z * z / of)
     low, high = max(0.0, middle - half), min(1.0, middle + half)
-    return Score(name, 100 * rate, 100 * low, 100 * high)
+    return MetricScore(name, 100 * rate, 100 * low, 100 * high)
 
 
-def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> MetricScore:
     """Percent of outputs that equal their reference to the character."""
     check_rows(hypotheses, references)
     return share("exact match", sum(map(str.__eq__, hypotheses, references)), len(references))

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor
 
 from regard.data.batches import Batch
+from regard.data.codecs import TargetCodec
 from regard.data.embedded.scene import SIDE, Scene, Thing
 from regard.data.embedded.shapes import mentions
-from regard.data.tokenizer import Tokenizer
-from regard.evaluation.metrics import Score, share
+from regard.evaluation.metrics import MetricScore, share
 from regard.inference.batching import device_of, evaluating
 from regard.models.seq2seq import Model
 from regard.nn.taps import Tap, watching
@@ -28,8 +28,8 @@ def looks_at_source(model: Model) -> str | None:
 
 
 def pointing(
-    model: Model, batches: Iterable[Batch], scenes: Sequence[Scene], captions: Sequence[str], tokenizer: Tokenizer
-) -> Score | None:
+    model: Model, batches: Iterable[Batch], scenes: Sequence[Scene], captions: Sequence[str], codec: TargetCodec
+) -> MetricScore | None:
     """Percent of hits over all nouns; None where nothing looks. Rows of the batches count scenes and captions."""
     tap = looks_at_source(model)
     if tap is None:
@@ -41,13 +41,13 @@ def pointing(
             model(batch.source.to(device), batch.source_mask.to(device), batch.target_in.to(device))
         weights = watch.tensors()[tap].mean(1)  # (B, T, P)
         for row, looked in zip(batch.rows, weights, strict=True):
-            hits += pointed(looked, scenes[row], captions[row], tokenizer)
+            hits += pointed(looked, scenes[row], captions[row], codec)
     return share("pointing", sum(hits), len(hits))
 
 
-def pointed(looked: Tensor, scene: Scene, caption: str, tokenizer: Tokenizer) -> list[bool]:
+def pointed(looked: Tensor, scene: Scene, caption: str, codec: TargetCodec) -> list[bool]:
     """A hit or a miss for each object; looked (T, P)."""
-    offsets = tokenizer.offsets(caption)
+    offsets = codec.offsets(caption)
     found = []
     for thing, (start, end) in mentions(scene, caption):
         steps = [step for step, (first, last) in enumerate(offsets) if first < end and last > start]

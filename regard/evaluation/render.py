@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from regard.evaluation.metrics import Bucket, Score
+from regard.evaluation.metrics import Bucket, MetricScore
 from regard.evaluation.report import (
     CaptionReport,
     ClassifierReport,
+    EvaluationReport,
     LanguageReport,
-    Report,
     TeacherForced,
     TranslationReport,
 )
@@ -18,7 +18,7 @@ WIDEST_TABLE = 20  # classes; above, only the most frequent confusions are shown
 MOST_CONFUSED = 10
 
 
-def render(report: Report) -> str:
+def render(report: EvaluationReport) -> str:
     match report:
         case TranslationReport():
             lines = _translation(report)
@@ -82,12 +82,12 @@ def _classifier(report: ClassifierReport) -> list[str]:
     return lines
 
 
-def _score(score: Score) -> str:
+def _score(score: MetricScore) -> str:
     sure = "" if score.low is None else f"   95 % interval {score.low:.2f} to {score.high:.2f}"
     return f"{score.name:<15} {score.value:6.2f}{sure}"
 
 
-def _signature(score: Score) -> str:
+def _signature(score: MetricScore) -> str:
     return f"  {score.name:<5} {score.signature}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from regard.evaluation.metrics import Bucket, Score, perplexity
+from regard.evaluation.metrics import Bucket, MetricScore, perplexity
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class TeacherForced:
 @dataclass(frozen=True)
 class TranslationReport:
     sentences: int
-    bleu: Score
-    chrf: Score
-    ter: Score
-    exact: Score
+    bleu: MetricScore
+    chrf: MetricScore
+    ter: MetricScore
+    exact: MetricScore
     by_length: tuple[Bucket, ...]
     length_unit: str  # of the sources in by_length
     forced: TeacherForced | None
@@ -67,8 +67,8 @@ class ClassScore:
 @dataclass(frozen=True)
 class ClassifierReport:
     sentences: int
-    accuracy: Score
-    majority: Score  # what always naming the most frequent class would reach
+    accuracy: MetricScore
+    majority: MetricScore  # what always naming the most frequent class would reach
     macro_f1: float  # mean over the classes that occur
     classes: tuple[ClassScore, ...]
     confusion: tuple[tuple[int, ...], ...]  # rows: the truth, columns: what was named
@@ -83,10 +83,12 @@ class ClassifierReport:
 @dataclass(frozen=True)
 class CaptionReport:
     pictures: int
-    exact: Score
-    bleu: Score
-    chrf: Score
-    pointing: Score | None  # how often attention's peak lies on the object when its noun is written; None: not known
+    exact: MetricScore
+    bleu: MetricScore
+    chrf: MetricScore
+    pointing: (
+        MetricScore | None
+    )  # how often the peak of attention is on the object whose noun is decoded; None: not known
     by_length: tuple[Bucket, ...]
     length_unit: str  # of the captions in by_length
     forced: TeacherForced | None
@@ -96,10 +98,10 @@ class CaptionReport:
         return {"task": "captioning", **_plain(self)}
 
 
-Report = TranslationReport | LanguageReport | ClassifierReport | CaptionReport
+EvaluationReport = TranslationReport | LanguageReport | ClassifierReport | CaptionReport
 
 
-def _plain(report: Report) -> dict[str, Any]:
+def _plain(report: EvaluationReport) -> dict[str, Any]:
     values = asdict(report)
     if report.forced is not None:
         values["forced"] = report.forced.as_dict()

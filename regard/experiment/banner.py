@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from regard.data.image_store import ImageCodec
 from regard.experiment.setup import Setup
 from regard.training.state import TrainingState
 
@@ -35,6 +34,6 @@ def banner(setup: Setup, state: TrainingState, facts: dict[str, Any]) -> list[st
 
 def _sizes(setup: Setup) -> str:
     source, target = setup.source, setup.target
-    if isinstance(source, ImageCodec):
+    if setup.corpus.images is not None:
         return f"{target.size:,}"
     return f"{source.size:,}" if source is target else f"{source.size:,} and {target.size:,}"

@@ -18,27 +18,32 @@ from regard.errors import UserError
 from regard.evaluation.metrics import nearest
 from regard.experiment.init_from import inherit_settings, is_of_a_kind
 from regard.experiment.resume import FILES
+from regard.inference import ProgressCallback
 from regard.pipeline import load
-from regard.pipeline.interface import Pipeline, Progress
+from regard.pipeline.interface import Pipeline
 from regard.pipeline.result import Result
 
 CHUNK = 1024
 
 
 def taught(
-    config: Settings, teachers: Sequence[Path], folder: Path, progress: Progress | None = None
+    config: Settings, teachers: Sequence[Path], folder: Path, progress: ProgressCallback | None = None
 ) -> tuple[Settings, int]:
     """The settings of a student: the same, on the corpus that `distil` writes into `folder`. A single teacher of the
     student's kind and width lends it its layers. And how many sources have their reference alone."""
     training = inherit_settings(config).training  # a bad init_from is refused before the teacher translates
     if len(teachers) == 1 and training.init_from is None and is_of_a_kind(config, teachers[0]):
         training = training.model_copy(update={"init_from": str(teachers[0])})
-    left_out = distil(load(teachers[0], engine="auto", ensemble=teachers[1:]), config.data, folder, progress)
+    engine = training.distill_engine
+    if engine != "torch" and len(teachers) > 1:
+        raise UserError(f"training.distill_engine = {engine!r}: several teachers are decoded by torch; leave it out")
+    teacher = load(teachers[0], engine=engine, ensemble=teachers[1:])
+    left_out = distil(teacher, config.data, folder, progress)
     data = config.data.model_copy(update=dict.fromkeys(FILES) | {"corpus": str(folder)})
     return config.model_copy(update={"data": data, "training": training}), left_out
 
 
-def distil(teacher: Pipeline, data: DataSettings, folder: Path, progress: Progress | None = None) -> int:
+def distil(teacher: Pipeline, data: DataSettings, folder: Path, progress: ProgressCallback | None = None) -> int:
     """A corpus folder whose training pairs are the references and the teacher's outputs; dev and test are as they were.
 
     Returns how many training sources have their reference alone, for all of the teacher's outputs are empty or

@@ -15,9 +15,9 @@ from regard.checkpoint import (
     RECIPE,
     STATE,
     is_run,
+    read_codecs,
     read_config,
     read_facts,
-    read_tokenizers,
     resume_line,
     start_run,
     write_config,
@@ -33,7 +33,7 @@ from regard.experiment.resume import continued
 from regard.experiment.setup import Setup, assemble_setup, new_setup
 from regard.experiment.validation import make_validate
 from regard.files import write_text
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training import loop
 from regard.training.checkpoint_selection import SelectedCheckpoint, select_checkpoint
 from regard.training.curve import curve_svg
@@ -137,7 +137,7 @@ def _open(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
         raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
-    threads = prepare(config.training.threads)
+    threads = configure_torch(config.training.threads)
     setup = new_setup(config)
     corpus = setup.corpus
     facts = {
@@ -170,11 +170,11 @@ def _reopen(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
             f"restore it, or train anew from {out / RECIPE}"
         )
     config = continued(config, read_config(out))
-    prepare(config.training.threads)
+    configure_torch(config.training.threads)
     corpus = load_corpus(config.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
-    tokenizers = read_tokenizers(out, config, corpus.images)
+    tokenizers = read_codecs(out, config, corpus.images)
     return assemble_setup(config, corpus, tokenizers, resumed=(out / STATE).is_file()), facts
 
 

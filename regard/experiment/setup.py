@@ -6,16 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from regard.checkpoint import read_tokenizers
+from regard.checkpoint import read_codecs
 from regard.config import Settings
 from regard.config.check import check
 from regard.config.settings import PICTURE_ENCODERS
-from regard.data.batches import Pairs, Ragged, encode_pairs
-from regard.data.bpe_dropout import BpeDropout
+from regard.data.batches import Pairs, encode_pairs
+from regard.data.codecs import SourceCodec, TargetCodec, train_codecs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
-from regard.data.image_store import ImageCodec
 from regard.data.lexicon import Lexicon, learn_lexicon
-from regard.data.tokenizer import ClassLabels, Tokenizer
+from regard.data.token_store import TokenStore
 from regard.errors import UserError
 from regard.experiment.defaults import complete
 from regard.experiment.init_from import copy_weights, inherit_settings
@@ -32,8 +31,8 @@ class Setup:
     config: Settings
     corpus: Corpus
     task: Task
-    source: Tokenizer | ImageCodec
-    target: Tokenizer | ClassLabels
+    source: SourceCodec
+    target: TargetCodec
     model: Model
     train: Pairs
     dev: Pairs
@@ -47,7 +46,7 @@ class Setup:
     def lexicon(self) -> Lexicon | None:
         """Of a translation with a large vocabulary; None of others, where a short list would gain nothing."""
         source, target = self.train.source, self.train.target
-        if self.task != "translation" or not isinstance(source, Ragged) or self.target.size < LARGE:
+        if self.task != "translation" or not isinstance(source, TokenStore) or self.target.size < LARGE:
             if self.config.search.short_list:
                 raise UserError(
                     f"search.short_list is for translations with a vocabulary of {LARGE:,} entries or more, and this "
@@ -58,7 +57,7 @@ class Setup:
 
 
 def new_setup(config: Settings) -> Setup:
-    """A new run's: open settings are chosen, tokenizers trained, weights drawn; or tokenizers and weights are those of
+    """A new run's: open settings are chosen, codecs trained, weights drawn; or codecs and weights are those of
     `training.init_from`. No file is written."""
     corpus = load_corpus(config.data)
     config = complete(inherit_settings(config), corpus)
@@ -66,32 +65,30 @@ def new_setup(config: Settings) -> Setup:
     _check_fit(config, corpus)
     earlier = config.training.init_from
     if earlier is not None:
-        return assemble_setup(config, corpus, read_tokenizers(Path(earlier), config, corpus.images))
-    return assemble_setup(config, corpus, _train_tokenizers(config, corpus))
+        return assemble_setup(config, corpus, read_codecs(Path(earlier), config, corpus.images))
+    return assemble_setup(config, corpus, train_codecs(config, corpus))
 
 
 def assemble_setup(
     config: Settings,
     corpus: Corpus,
-    tokenizers: tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels],
+    codecs: tuple[SourceCodec, TargetCodec],
     resumed: bool = False,
 ) -> Setup:
-    """The same from complete settings and trained tokenizers. `resumed`: the saved weights will replace these."""
-    source, target = tokenizers
+    """The same from complete settings and trained codecs. `resumed`: the saved weights will replace these."""
+    source, target = codecs
     model = build_model(config.model, source.size, target.size, source is target, config.training.seed)
     skipped = Counter(one.why for one in corpus.skipped)
     encoded = []
-    for split, examples in (("training", corpus.train), ("development", corpus.dev)):
-        pairs, left_out = encode_pairs(examples, source, target, _longest(config, model, examples))
+    rate = config.training.bpe_dropout
+    for split, examples, dropout in (("training", corpus.train, rate), ("development", corpus.dev, 0.0)):
+        pairs, left_out = encode_pairs(examples, source, target, _longest(config, model, examples), dropout)
         skipped.update(one.why for one in left_out)
         if len(pairs) == 0:
             why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
-    if config.training.bpe_dropout > 0 and isinstance(source, Tokenizer) and isinstance(target, Tokenizer):
-        longest = _longest(config, model, corpus.train) + 1  # with its mark
-        train = replace(train, bpe_dropout=(BpeDropout.of(source, longest), BpeDropout.of(target, longest)))
     if (config.training.microbatches or 1) > len(train):
         raise UserError(
             f"training.microbatches = {config.training.microbatches}, but there are {len(train)} training pairs; "
@@ -134,23 +131,6 @@ def _check_fit(config: Settings, corpus: Corpus) -> None:
         raise UserError(f"training.metric = {metric!r} compares outputs, but every source is empty; take 'loss'")
     if task == "classification" and metric in ("exact", "bleu", "chrf"):
         raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
-
-
-def _train_tokenizers(config: Settings, corpus: Corpus) -> tuple[Tokenizer | ImageCodec, Tokenizer | ClassLabels]:
-    kind, size = config.tokenizer.kind, config.tokenizer.size
-    assert kind is not None, "complete the configuration first"
-    sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
-    if config.tokenizer.shared:
-        assert corpus.images is None
-        both = Tokenizer.train([*sources, *targets], kind, size)
-        return both, both
-    if corpus.images is not None:
-        source = ImageCodec.train(sources, config.model.image_size, corpus.images)
-    else:
-        source = Tokenizer.train(sources, kind, size)
-    return source, ClassLabels.train(targets) if config.model.decoder == "none" else Tokenizer.train(
-        targets, kind, size
-    )
 
 
 def _longest(config: Settings, model: Model, examples: list[Example]) -> int:

@@ -8,12 +8,11 @@ import numpy as np
 
 from regard.config import SearchSettings
 from regard.data.batches import make_batch, plan
-from regard.data.tokenizer import Tokenizer
 from regard.evaluation import metrics
 from regard.evaluation.evaluate import teacher_forced
 from regard.experiment.setup import Setup
-from regard.inference import TooLong, decode
-from regard.inference.incremental import stepping
+from regard.inference import TooLong
+from regard.inference.engine import DecodingModel
 from regard.training.loop import Validate
 
 # Development examples decoded in each validation, at most: BLEU and chrF of 500 tell late steps apart by chance.
@@ -39,7 +38,7 @@ class GreedyScore:
     """Exact match, BLEU or chrF of greedy outputs for the first development examples that were encoded, in percent."""
 
     def __init__(self, setup: Setup) -> None:
-        assert setup.config.training.metric is not None and isinstance(setup.target, Tokenizer)
+        assert setup.config.training.metric is not None
         self.metric = setup.config.training.metric
         self._model, self._target = setup.model, setup.target
         dev = setup.dev  # without the pairs that are left out for their length
@@ -50,8 +49,10 @@ class GreedyScore:
         self._search = SearchSettings(beams=1, max_tokens=output_limit(dev.target_lengths[:most]))
 
     def measure(self) -> float:
-        found = decode(stepping(self._model), self._sources, self._search)
-        texts = ["" if isinstance(one, TooLong) else self._target.decode(one[0].tokens) for one in found]
+        texts = [""] * len(self._sources)
+        for index, hypotheses in DecodingModel(self._model).decode(self._sources, self._search):  # by torch
+            if not isinstance(hypotheses, TooLong):
+                texts[index] = self._target.decode(hypotheses[0].tokens)
         match self.metric:
             case "exact":
                 return metrics.exact_match(texts, self._references).value

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from regard.config import SearchSettings
-from regard.data.image_store import Picture, picture_rows
 from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.sources import Source
+from regard.data.sources import pad_sources as padded_arrays
+from regard.data.vocabulary import BOS
 from regard.inference.beam import beam_search
 from regard.inference.greedy import greedy_search
 from regard.inference.hypothesis import Hypothesis
@@ -25,11 +26,10 @@ from regard.inference.shortlist import ShortListed
 from regard.models.seq2seq import Model
 from regard.nn.embedding import output_size
 from regard.nn.taps import watched
-from regard.threads import Hands
+from regard.threads import ThreadPool
 
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
-Source = Sequence[int] | Picture  # ids without EOS, or a picture
-Progress = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
 
 
@@ -77,7 +77,7 @@ def decode(
     sources: Sequence[Source],
     config: SearchSettings,
     prefixes: Sequence[Sequence[int]] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     lexicon: Lexicon | None = None,
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
@@ -92,33 +92,35 @@ def decode(
         too_long(model, source, prefix) for source, prefix in zip(sources, prefixes, strict=True)
     ]
     rows = [row for row, problem in enumerate(results) if problem is None]
-    at_once = _at_once(model)
+    parallel = _parallel_batches(model)
     sizes = {row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}
-    batches = _batches(sizes, at_once, config)
-    works = (
-        partial(_work, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon)
+    batches = _batches(sizes, parallel, config)
+    tasks = (
+        partial(
+            _decode_batch, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon
+        )
         for batch in batches
     )
     longest = max((max(sizes[row]) for row in rows), default=0)
-    count, threads = _shared_out(model, batches, longest, at_once, config)
-    with evaluating(model), Hands(count, threads) as hands:
-        for batch, hypotheses in zip(batches, hands.each(works), strict=True):
-            for row, found in zip(batch, hypotheses, strict=True):
-                results[row] = found
+    workers, threads = _workers_and_threads(model, batches, longest, parallel, config)
+    with evaluating(model), ThreadPool(workers, threads) as pool:
+        for batch, hypotheses in zip(batches, pool.imap(tasks), strict=True):
+            for row, row_hypotheses in zip(batch, hypotheses, strict=True):
+                results[row] = row_hypotheses
             if progress is not None:
                 progress(len(batch))
     return [result for result in results if result is not None]
 
 
-def _at_once(model: Model) -> int:
+def _parallel_batches(model: Model) -> int:
     """How many batches may be searched at once: operations as small as these lose more at the barriers of two threads
     than they win, so half of the threads have a batch each; where they can be halved, and nobody watches."""
     whole = torch.get_num_threads() % 2 or watched() or device_of(model).type != "cpu"
     return 1 if whole else 2
 
 
-def _shared_out(
-    model: Model, batches: Sequence[Sequence[int]], longest: int, at_once: int, config: SearchSettings
+def _workers_and_threads(
+    model: Model, batches: Sequence[Sequence[int]], longest: int, parallel: int, config: SearchSettings
 ) -> tuple[int, int]:
     """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
     has read before two have met
@@ -126,14 +128,14 @@ def _shared_out(
     text, or a large output layer, there is more to do."""
     threads = torch.get_num_threads()
     if len(batches) > 1:
-        return at_once, threads // at_once
+        return parallel, threads // parallel
     rows = sum(map(len, batches)) * (config.n_best if config.sample else config.beams)
     small = config.short_list or output_size(model.output_layer) <= SMALL
     alone = small and longest <= SHORT and rows <= (FEW if config.short_list else 1)
     return 1, 1 if alone else threads
 
 
-def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchSettings) -> list[list[int]]:
+def _batches(sizes: Mapping[int, tuple[int, int]], parallel: int, config: SearchSettings) -> list[list[int]]:
     """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: tokens of each
     row's source and prefix, with their marks. What fits in one batch is not parted, and what a short list lets a
     sentence have does not depend on the threads."""
@@ -141,7 +143,7 @@ def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchS
     groups: dict[int, list[int]] = defaultdict(list)
     for row, (_, prefix) in sizes.items():
         groups[prefix].append(row)
-    parted = at_once if len(groups) == 1 and not config.short_list else 1  # several groups are shared out as they are
+    parted = parallel if len(groups) == 1 and not config.short_list else 1  # several groups are shared out as they are
     batches = []
     for prefix in sorted(groups, reverse=True):
         lengths = [max(sizes[row]) for row in groups[prefix]]
@@ -154,7 +156,7 @@ def _batches(sizes: Mapping[int, tuple[int, int]], at_once: int, config: SearchS
 
 
 def classify(
-    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: Progress | None = None
+    model: Model, sources: Sequence[Source], batch_tokens: int = 4096, progress: ProgressCallback | None = None
 ) -> list[tuple[float, ...] | TooLong]:
     """The probability of each class (C of them) for each source, or the reason why there is none; in input order."""
     results: list[tuple[float, ...] | TooLong | None] = [too_long(model, source) for source in sources]
@@ -194,22 +196,16 @@ def plan_batches(
 
 
 def pad_sources(sources: Sequence[Source], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids with EOS appended, (B, S), and their mask, True = real; or pictures, as their encoder reads them."""
-    pictures = [source for source in sources if isinstance(source, Picture)]
-    if pictures:
-        rows, real = picture_rows(pictures)
-        return torch.from_numpy(rows).to(device), torch.from_numpy(real).to(device)
-    longest = max(len(source) for source in sources) + 1
-    ids = torch.tensor([[*source, EOS] + [PAD] * (longest - len(source) - 1) for source in sources])
-    lengths = torch.tensor([len(source) + 1 for source in sources])
-    return ids.to(device), (torch.arange(longest) < lengths.unsqueeze(1)).to(device)
+    """Ids with EOS appended, (B, S), and their mask, True = real; or the rows and mask of images."""
+    rows, mask = padded_arrays(sources)
+    return torch.from_numpy(rows).to(device), torch.from_numpy(mask).to(device)
 
 
 def device_of(model: Model) -> torch.device:
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
-def _work(
+def _decode_batch(
     model: Model,
     sources: list[Source],
     prefixes: list[Sequence[int]],
@@ -222,8 +218,7 @@ def _work(
         if not config.short_list:
             return _searched(model, sources, prefixes, config)
         assert lexicon is not None, "a short list needs a lexicon"
-        texts = [source for source in sources if not isinstance(source, Picture)]
-        ids = lexicon.candidates(texts, [token for prefix in prefixes for token in prefix])
+        ids = lexicon.candidates(sources, [token for prefix in prefixes for token in prefix])
         listed = ShortListed(model, torch.from_numpy(ids).to(device_of(model)))
         begun = [np.searchsorted(ids, np.asarray(prefix, dtype=np.int64)).tolist() for prefix in prefixes]
         return listed.in_full(_searched(listed, sources, begun, config))

@@ -29,7 +29,7 @@ from regard.data.tokenizer import EOS
 from regard.inference.candidates import continuations
 from regard.inference.hypothesis import Hypothesis, hypothesis, next_log_probs
 from regard.models.seq2seq import Memory, Model
-from regard.threads import still_wanted
+from regard.threads import check_cancelled
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def beam_steps(
     logits, state = model.step(first, memory, model.start(memory))
     memory = memory.begun()
     while True:
-        still_wanted()
+        check_cancelled()
         beams, parent = _advance(beams, next_log_probs(logits), config, found)
         yield beams
         size, width = len(beams.sentence), logits.shape[0] // len(beams.sentence)  # of the last step's batch

@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.data.tokenizer import EOS
 from regard.inference.hypothesis import Hypothesis, hypothesis, next_log_probs
 from regard.models.seq2seq import Memory, Model
-from regard.threads import still_wanted
+from regard.threads import check_cancelled
 
 Choose = Callable[[Tensor, Tensor, int], Tensor]
 """Log-probabilities (R, V) of the rows (R,) at a step, counted from 0 → the chosen tokens (R,)."""
@@ -44,7 +44,7 @@ def grow(
     logits, state = model.step(first, memory, model.start(memory))
     memory = memory.begun()
     while True:
-        still_wanted()
+        check_cancelled()
         scores = next_log_probs(logits)  # (R, V)
         chosen = choose(scores, rows, len(written))  # (R,)
         written.append((rows, chosen, scores.gather(1, chosen.unsqueeze(1)).squeeze(1)))

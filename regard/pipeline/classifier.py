@@ -8,50 +8,55 @@ from collections.abc import Sequence
 from regard.analysis.trace import ForcedPair
 from regard.config import SearchSettings
 from regard.data.corpus import Example
-from regard.data.tokenizer import BOS, ClassLabels
-from regard.evaluation import Report, evaluate_classifier
-from regard.inference import TooLong, classify
-from regard.inference.batching import Source
-from regard.pipeline.interface import Pipeline, Progress
-from regard.pipeline.result import NOTHING, Result, no_result
+from regard.data.sources import Source
+from regard.data.vocabulary import BOS
+from regard.evaluation import EvaluationReport, evaluate_classifier
+from regard.inference import ProgressCallback, TooLong, classify
+from regard.pipeline.interface import Pipeline
+from regard.pipeline.result import EMPTY, Result, no_result
 
 
 class Classifier(Pipeline):
     """A text or a picture to one of several classes, with the probability of each."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
+    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_codec.encode_batch([texts[row] for row in rows])
-        results = [NOTHING] * len(texts)
+        results = [EMPTY] * len(texts)
         classified = classify(self.model, sources, search.batch_tokens, progress)
         for row, source, probabilities in zip(rows, sources, classified, strict=True):
             results[row] = self._result(source, probabilities)
         return results
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
-        self._labels.encode(target)  # refuses an unknown class
+        self.target_codec.encode(target)  # refuses an unknown class
         return self._pair(self.source_codec.encode(text), target)
 
     def _report(
-        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
-    ) -> Report:
-        names = self._labels.names
+        self,
+        examples: list[Example],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        tokenize: str | None,
+        baselines: bool,
+    ) -> EvaluationReport:
+        names = self._names
         results = self.translate_all([example.source for example in examples], search, progress)
         known = set(names)
-        truth = [self._labels.encode(pair.target)[0] if pair.target in known else None for pair in examples]
-        predicted = [self._labels.encode(result.text)[0] if result.probabilities else None for result in results]
+        truth = [self.target_codec.encode(pair.target)[0] if pair.target in known else None for pair in examples]
+        predicted = [self.target_codec.encode(result.text)[0] if result.probabilities else None for result in results]
         too_long = sum(result.problem is not None for result in results)
         return evaluate_classifier(predicted, truth, names, self.teacher_forced(examples), too_long)
 
     @property
-    def _labels(self) -> ClassLabels:
-        assert isinstance(self.run.target_codec, ClassLabels)
-        return self.run.target_codec
+    def _names(self) -> list[str]:
+        """Of the classes."""
+        return self.target_codec.tokens(range(self.target_codec.size))
 
     def _result(self, source: Source, probabilities: tuple[float, ...] | TooLong) -> Result:
         if isinstance(probabilities, TooLong):
             return no_result(probabilities)
-        ranked = sorted(zip(self._labels.names, probabilities, strict=True), key=lambda pair: -pair[1])
+        ranked = sorted(zip(self._names, probabilities, strict=True), key=lambda pair: -pair[1])
         label, probability = ranked[0]
         log_prob = math.log(max(probability, 1e-45))
         return Result(
@@ -65,5 +70,4 @@ class Classifier(Pipeline):
 
     def _pair(self, source: Source, label: str) -> ForcedPair:
         self.check_fits(source, [])
-        source_in, source_tokens = self.encoder_input(source)
-        return ForcedPair(source_in, [BOS], source_tokens, ("<s>",), (label,))
+        return ForcedPair(source, [BOS], tuple(self.source_codec.source_tokens(source)), ("<s>",), (label,))

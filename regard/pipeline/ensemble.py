@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from regard.checkpoint import Run
-from regard.data.tokenizer import Tokenizer
 from regard.errors import UserError
 from regard.models.ensemble import Ensemble
 
@@ -25,7 +24,6 @@ def _check_alike(run: Run, first: Run) -> None:
     """Probabilities of different tokens, or of another task, have no mean."""
     for side in ("source", "target"):
         own, other = (getattr(member, f"{side}_codec") for member in (run, first))
-        assert isinstance(own, Tokenizer) and isinstance(other, Tokenizer)
         if not own.same_as(other):
             raise UserError(
                 f"{run.path} and {first.path} part their {side} text in different tokens; train both on the same data "

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, TypeVar, overload
 
 from regard.analysis.ablation import without
 from regard.analysis.trace import ForcedPair, Trace, trace, traces
@@ -17,29 +17,27 @@ from regard.checkpoint import Run
 from regard.config import SearchSettings, settle
 from regard.data.batches import Batch, encode_pairs, make_batch, plan
 from regard.data.corpus import Example
-from regard.data.files import read_lines
-from regard.data.image_store import ImageCodec, Picture
-from regard.data.tokenizer import EOS
+from regard.data.sources import Source
 from regard.errors import UserError
-from regard.evaluation import Report, TeacherForced, teacher_forced
-from regard.inference import too_long
-from regard.inference.batching import Source
+from regard.evaluation import EvaluationReport, TeacherForced, teacher_forced
+from regard.inference import ProgressCallback, too_long
+from regard.inference.engine import DecodingModel
 from regard.models.build import build_model
-from regard.models.seq2seq import Model
 from regard.nn.taps import Replacement, watching
+from regard.pipeline.examples import own_examples, parallel_examples
 from regard.pipeline.result import Result
 
-Progress = Callable[[int], None]
-CHUNK = 1024  # texts searched together where they come one by one
+CHUNK = 1024  # texts of a stream that are decoded together
 
 
 class Pipeline(ABC):
-    """A trained run: text in, results out. `model` decodes and may be an ensemble; traces are of the run's own."""
+    """A trained run: text in, results out. `decoding` may hold an ensemble; traces are of the run's own model."""
 
-    def __init__(self, run: Run, model: Model | None = None) -> None:
+    def __init__(self, run: Run, decoding: DecodingModel | None = None) -> None:
         self.run = run
-        self.model = model or run.model
-        self.source_codec = run.source_codec
+        self.decoding = decoding or DecodingModel(run.model, run)
+        self.model = self.decoding.model
+        self.source_codec, self.target_codec = run.source_codec, run.target_codec
         self._silenced: Mapping[str, Replacement] = {}
 
     # --- translating ---------------------------------------------------------------------------------------------
@@ -56,16 +54,16 @@ class Pipeline(ABC):
         return self.translate_all(text, config)
 
     def translate_all(
-        self, texts: Sequence[str], search: SearchSettings | None = None, progress: Progress | None = None
+        self, texts: Sequence[str], search: SearchSettings | None = None, progress: ProgressCallback | None = None
     ) -> list[Result]:
         """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's."""
         with self._silencing():
             return self._results(texts, search or self.search, progress)
 
     def translate_stream(
-        self, texts: Iterable[str], search: SearchSettings | None = None, progress: Progress | None = None
+        self, texts: Iterable[str], search: SearchSettings | None = None, progress: ProgressCallback | None = None
     ) -> Iterator[Result]:
-        """The same one by one, `CHUNK` texts at a time: for more texts than should be waited for."""
+        """The same as an iterator: results come after every `CHUNK` texts, not after all of them."""
         remaining = iter(texts)
         while chunk := list(islice(remaining, CHUNK)):
             yield from self.translate_all(chunk, search, progress)
@@ -82,22 +80,24 @@ class Pipeline(ABC):
         """
         fields = {**(given.model_dump(exclude_unset=True) if given else {}), **fields}
         merged = {**self.search.model_dump(), **fields}
-        wanted = fields.get("n_best")
-        if "beams" not in fields and isinstance(wanted, int) and not merged["sample"]:
-            merged["beams"] = max(self.search.beams, wanted)
+        n_best = fields.get("n_best")
+        if "beams" not in fields and isinstance(n_best, int) and not merged["sample"]:
+            merged["beams"] = max(self.search.beams, n_best)
         return settle({"search": merged}, where="search").search
 
     @abstractmethod
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]: ...
+    def _results(
+        self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None
+    ) -> list[Result]: ...
 
     # --- looking inside ------------------------------------------------------------------------------------------
 
     def trace(self, text: str, target: str) -> Trace:
-        """Every attention and hidden state of one teacher-forced pass: `text` is read, `target` is given."""
+        """Every attention and hidden state of one forward pass with `target` forced."""
         return self._trace(self.forced_pair(text, target))
 
-    def trace_all(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Trace]:
-        """The trace of each example, many in one pass."""
+    def trace_all(self, examples: Sequence[Example], progress: ProgressCallback | None = None) -> list[Trace]:
+        """The trace of each example, many in one forward pass."""
         pairs = [self.forced_pair(example.source, example.target) for example in examples]
         with self._silencing():
             return traces(self.run.model, pairs, progress)
@@ -111,7 +111,7 @@ class Pipeline(ABC):
         return ablated
 
     def untrained(self, seed: int = 0) -> Self:
-        """The same pipeline around the same architecture with random weights: what is there without learning."""
+        """The same pipeline with random weights in the same architecture: what is there without training."""
         run = self.run
         shared = run.source_codec is run.target_codec
         sizes = run.source_codec.size, run.target_codec.size
@@ -119,7 +119,7 @@ class Pipeline(ABC):
 
     @abstractmethod
     def forced_pair(self, text: str, target: str) -> ForcedPair:
-        """`text` as the model reads it, and `target` for teacher forcing."""
+        """`text` encoded as a source, and `target` for teacher forcing."""
 
     def _trace(self, pair: ForcedPair) -> Trace:
         with self._silencing():
@@ -135,21 +135,30 @@ class Pipeline(ABC):
         self,
         examples: Sequence[Example],
         search: SearchSettings | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
         tokenize: str | None = None,
-    ) -> Report:
+        baselines: bool = False,
+    ) -> EvaluationReport:
         """How good the model is on these pairs. `search`: without it the recipe's.
 
         `tokenize`: how BLEU splits words, by a name of sacreBLEU's; without it, by the script of the references.
+        `baselines`: of a language model, also the bits per character of gzip and a 5-gram, trained on its corpus.
         """
         if tokenize is not None and self.run.task not in ("translation", "captioning"):
             raise UserError(f"--tokenize {tokenize}: this run is for {self.run.task}, which BLEU does not measure")
-        return self._report(list(examples), search or self.search, progress, tokenize)
+        if baselines and self.run.task != "continuation":
+            raise UserError(f"--baselines: this run is for {self.run.task}; only language models have baselines")
+        return self._report(list(examples), search or self.search, progress, tokenize, baselines)
 
     @abstractmethod
     def _report(
-        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
-    ) -> Report: ...
+        self,
+        examples: list[Example],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        tokenize: str | None,
+        baselines: bool,
+    ) -> EvaluationReport: ...
 
     def examples(
         self,
@@ -161,27 +170,12 @@ class Pipeline(ABC):
 
         A language model needs `reference` alone, its text.
         """
-        if reference is None:
-            if source is not None:
-                raise UserError(f"--source {source} needs --reference, its true translations")
-            own = self.run.examples(split)
-            if not own:
-                raise UserError(f"{self.run.path} holds no {split} examples; give --source and --reference")
-            return own
-        if source is None and self.run.task != "continuation":
-            raise UserError(f"--reference {reference} needs --source, the texts to translate")
-        references = list(read_lines(reference))
-        sources = list(read_lines(source)) if source is not None else [""] * len(references)
-        if len(sources) != len(references):
-            raise UserError(
-                f"{source} has {len(sources)} lines and {reference} has {len(references)}; they must be parallel"
-            )
-        if not references:
-            raise UserError(f"{reference} is empty: there is nothing to evaluate")
-        return [Example(*pair) for pair in zip(sources, references, strict=True)]
+        if source is None and reference is None:
+            return own_examples(self.run, split)
+        return parallel_examples(source, reference, self.run.task)
 
     def teacher_forced(self, examples: Sequence[Example]) -> TeacherForced | None:
-        """Loss and accuracy when every token is predicted from the true ones before it; None where one does not fit."""
+        """Loss and accuracy when each token is predicted from the true ones before it; None: an example is too long."""
         batches = self.batches(examples)
         if batches is None:
             return None
@@ -189,7 +183,7 @@ class Pipeline(ABC):
             return teacher_forced(self.model, batches)
 
     def batches(self, examples: Sequence[Example]) -> list[Batch] | None:
-        """The examples as the model takes them; None where one does not fit."""
+        """The examples as batches for teacher forcing; None where one is too long for the model."""
         sources = self.run.source_codec.encode_batch([example.source for example in examples])
         if self.run.task == "classification":
             targets: list[list[int]] = [[] for _ in examples]
@@ -200,19 +194,20 @@ class Pipeline(ABC):
         pairs, _ = encode_pairs(list(examples), self.run.source_codec, self.run.target_codec)
         return [make_batch(pairs, rows) for rows in plan(pairs, self.search.batch_tokens, seed=0, epoch=0)]
 
-    # --- for the kinds of model ----------------------------------------------------------------------------------
-
-    def encoder_input(self, source: Source) -> tuple[list[int] | Picture, tuple[str, ...]]:
-        """All that the encoder reads, a text with its end, and a name for each of its positions."""
-        if isinstance(source, Picture):
-            assert isinstance(self.source_codec, ImageCodec)
-            return source, tuple(self.source_codec.tokens(source))
-        assert not isinstance(self.source_codec, ImageCodec)
-        ids = [*source, EOS]
-        return ids, tuple(self.source_codec.tokens(ids))
+    # --- for subclasses ------------------------------------------------------------------------------------------
 
     def check_fits(self, source: Source, target: list[int]) -> None:
-        """Refuse what is longer than the model's positions."""
+        """Refuse a source or a target that is longer than the model's positions."""
         problem = too_long(self.model, source, target)
         if problem is not None:
             raise UserError(str(problem))
+
+
+Kind = TypeVar("Kind", bound=Pipeline)
+
+
+def require(pipeline: Pipeline, kind: type[Kind], problem: str) -> Kind:
+    """The same pipeline where it is of this kind; else it is refused."""
+    if not isinstance(pipeline, kind):
+        raise UserError(f"{problem}; this run is for {pipeline.run.task}")
+    return pipeline

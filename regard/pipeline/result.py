@@ -26,8 +26,13 @@ class Result:
     probabilities: dict[str, float] = field(default_factory=dict)  # of a classifier, most probable first
     tracer: Callable[[], Trace] | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def truncated(self) -> bool:
+        """There is an output, and the length limit ended it."""
+        return not self.finished and self.problem is None
+
     def trace(self) -> Trace:
-        """Every attention and hidden state of one teacher-forced pass over this output."""
+        """Every attention and hidden state of one teacher-forced forward pass over this output."""
         if self.tracer is None:
             raise UserError("there is no output to trace" + (f": {self.problem}" if self.problem else ""))
         return self.tracer()
@@ -35,7 +40,7 @@ class Result:
     def attention(self, name: str | None = None) -> AttentionMap:
         """The map of one attention (see `.trace().attentions`), by default the last that attends to the source."""
         trace = self.trace()
-        return trace.attention(name or default_attention(trace))
+        return trace.attention(name or trace.default_attention)
 
     def alignment(self, attention: str | None = None) -> frozenset[Link]:
         """Links (source word, target word), from 0: each target word with the source word of its highest weight.
@@ -64,15 +69,8 @@ class Result:
         return record
 
 
-NOTHING = Result("", 0.0, (), 0.0)  # of an empty line
+EMPTY = Result("", 0.0, (), 0.0)  # of an empty line
 
 
 def no_result(problem: object) -> Result:
     return Result("", 0.0, (), 0.0, finished=False, problem=str(problem))
-
-
-def default_attention(trace: Trace) -> str:
-    """The last attention to the source; of a model without one, the last attention."""
-    if not trace.attentions:
-        raise UserError("this model has no attention to look at")
-    return (trace.source_attentions or trace.attentions)[-1]

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from regard.analysis.trace import ForcedPair
 from regard.config import SearchSettings
 from regard.data.corpus import Example, load_corpus
-from regard.data.image_store import Picture
-from regard.data.tokenizer import BOS, EOS
+from regard.data.sources import Source, token_ids
+from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
-from regard.evaluation import Report, baselines, evaluate_language
-from regard.inference import decode
-from regard.inference.batching import Source
-from regard.pipeline.interface import Progress
-from regard.pipeline.result import NOTHING, Result
+from regard.evaluation import EvaluationReport, evaluate_language, language_baselines
+from regard.inference import ProgressCallback
+from regard.pipeline.result import EMPTY, Result
 from regard.pipeline.text_model import TextModel
 
 NEW_TOKENS = 200  # that a language model generates, where no limit is set
@@ -23,15 +21,14 @@ NEW_TOKENS = 200  # that a language model generates, where no limit is set
 class TextGenerator(TextModel):
     """A language model: generates the text that follows the given one."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
+    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
         search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
         rows = [row for row, text in enumerate(texts) if text]
         prefixes = self.target_codec.encode_batch([texts[row] for row in rows])
-        results = [NOTHING] * len(texts)
-        lexicon = self.lexicon_for(search)
-        decoded = decode(self.model, [[] for _ in rows], search, prefixes, progress, lexicon)
-        for row, prefix, hypotheses in zip(rows, prefixes, decoded, strict=True):
-            results[row] = self.result(prefix, hypotheses)
+        results = [EMPTY] * len(texts)
+        self.check_short_list(search)
+        for index, hypotheses in self.decoding.decode([[] for _ in rows], search, prefixes, progress):
+            results[rows[index]] = self.result(prefixes[index], hypotheses)
         return results
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
@@ -39,23 +36,28 @@ class TextGenerator(TextModel):
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """The text and its continuation are one row of tokens, which the decoder reads after an empty source."""
-        assert not isinstance(source, Picture)
-        ids, tokens = [*source, *target_ids], self.target_codec.tokens
+        ids, tokens = [*token_ids(source), *target_ids], self.target_codec.tokens
         target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         self.check_fits([], target_in[1:])
-        return ForcedPair([EOS], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
+        return ForcedPair([], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def _report(
-        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
-    ) -> Report:
+        self,
+        examples: list[Example],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        tokenize: str | None,
+        baselines: bool,
+    ) -> EvaluationReport:
         if any(example.source for example in examples):
             raise UserError("this run is a language model: give --reference its text, and no --source")
         forced = self.teacher_forced(examples)
         if forced is None:
             raise UserError(f"a text is longer than the {self.model.max_total} positions of the model; split it")
-        return evaluate_language(forced, [example.target for example in examples])
+        bits = self.baselines(examples) if baselines else None
+        return evaluate_language(forced, [example.target for example in examples], bits)
 
     def baselines(self, examples: Sequence[Example]) -> dict[str, float]:
         """Bits per character of gzip and of a character 5-gram, trained on the run's corpus."""
         train = [example.target for example in load_corpus(self.run.config.data).train]
-        return baselines(train, [example.target for example in examples])
+        return language_baselines(train, [example.target for example in examples])

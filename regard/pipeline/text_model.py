@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from regard.analysis.trace import ForcedPair
-from regard.checkpoint import LEXICON, Run
+from regard.checkpoint import LEXICON
 from regard.config import SearchSettings
 from regard.data.corpus import Example
-from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import BOS, EOS, Tokenizer
+from regard.data.sources import Source
+from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
-from regard.evaluation import Report
-from regard.inference import Hypothesis, TooLong, decode
-from regard.inference.batching import Source, evaluating
+from regard.evaluation import EvaluationReport
+from regard.inference import Hypothesis, ProgressCallback, TooLong
 from regard.inference.beam_tree import BeamTree, beam_tree
-from regard.inference.incremental.prepared import Rehearsal
-from regard.models.seq2seq import Model
-from regard.pipeline.interface import Pipeline, Progress
-from regard.pipeline.result import NOTHING, Result, no_result
+from regard.pipeline.interface import Pipeline
+from regard.pipeline.result import EMPTY, Result, no_result
 
 
 class TextModel(Pipeline, ABC):
     """Hypotheses of a search become results."""
-
-    @property
-    def target_codec(self) -> Tokenizer:
-        assert isinstance(self.run.target_codec, Tokenizer)
-        return self.run.target_codec
 
     def result(self, source: Source, hypotheses: list[Hypothesis] | TooLong) -> Result:
         """`source`: ids or a picture; of a language model, the ids of the text that it continues."""
@@ -50,14 +42,13 @@ class TextModel(Pipeline, ABC):
             tracer=lambda: self._trace(self.pair_of_ids(source, ids, hypothesis.finished)),
         )
 
-    def lexicon_for(self, search: SearchSettings) -> Lexicon | None:
-        """The lexicon that short lists are made of, where the search has them."""
+    def check_short_list(self, search: SearchSettings) -> None:
+        """Short lists need the lexicon of the run."""
         if search.short_list and self.run.lexicon is None:
             raise UserError(
                 f"search.short_list: {self.run.path} has no {LEXICON}, which training makes for translations with a "
                 "vocabulary of a thousand entries or more; search with --no-short-list (short_list=False)"
             )
-        return self.run.lexicon if search.short_list else None
 
     @abstractmethod
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
@@ -67,37 +58,30 @@ class TextModel(Pipeline, ABC):
 class SourceToText(TextModel, ABC):
     """An encoder reads a source, a text or a picture; a decoder generates the target."""
 
-    def __init__(self, run: Run, model: Model | None = None) -> None:
-        super().__init__(run, model)
-        self._rehearsal = Rehearsal(self.model)
-
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: Progress | None) -> list[Result]:
+    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_codec.encode_batch([texts[row] for row in rows])
-        results = [NOTHING] * len(texts)
-        for index, hypotheses in self.search_for(sources, search, progress):  # results are made while it goes on
+        results = [EMPTY] * len(texts)
+        self.check_short_list(search)
+        for index, hypotheses in self.decoding.decode(sources, search, progress=progress):
             results[rows[index]] = self.result(sources[index], hypotheses)
         return results
 
     def _report(
-        self, examples: list[Example], search: SearchSettings, progress: Progress | None, tokenize: str | None
-    ) -> Report:
+        self,
+        examples: list[Example],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        tokenize: str | None,
+        baselines: bool,
+    ) -> EvaluationReport:
         best = search.model_copy(update={"n_best": 1})
         results = self.translate_all([example.source for example in examples], best, progress)
         return self.report(examples, results, tokenize)
 
     @abstractmethod
-    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
         """How good these results for these examples are."""
-
-    def search_for(
-        self, sources: Sequence[Source], search: SearchSettings, progress: Progress | None
-    ) -> Iterator[tuple[int, list[Hypothesis] | TooLong]]:
-        """The index of each source and its hypotheses, in any order."""
-        lexicon = self.lexicon_for(search)
-        with evaluating(self.model):  # the prepared model has a mode of its own
-            hypotheses = decode(self._rehearsal.model(), sources, search, None, progress, lexicon)
-        yield from enumerate(hypotheses)
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
         return self.pair_of_ids(self.source_codec.encode(text), self.target_codec.encode(target), True)
@@ -107,9 +91,9 @@ class SourceToText(TextModel, ABC):
         self.check_fits(source, target_ids if finished else target_ids[:-1])
         target_in = [BOS, *target_ids] if finished else [BOS, *target_ids[:-1]]
         target_out = [*target_ids, EOS] if finished else target_ids
-        source_in, source_tokens = self.encoder_input(source)
         tokens = self.target_codec.tokens
-        return ForcedPair(source_in, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
+        source_tokens = tuple(self.source_codec.source_tokens(source))
+        return ForcedPair(source, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def beam_tree(self, text: str, search: SearchSettings | None = None) -> BeamTree:
         """Every hypothesis that the beam search for this source kept, step by step. `search`: or the recipe's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from regard.analysis.ablation import attention_heads
@@ -15,49 +15,19 @@ from regard.analysis.alignment import (
     true_links,
 )
 from regard.analysis.trace import looking_at_source
-from regard.checkpoint import Run
-from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.embedded.truth import truths
-from regard.data.image_store import Picture
 from regard.errors import UserError
-from regard.evaluation import Report, bleu_tokenizer, evaluate_translation
-from regard.inference import Hypothesis, TooLong
-from regard.inference.batching import Source
-from regard.inference.ctranslate2.decoder import FastDecoder
-from regard.models.seq2seq import Model
-from regard.nn.taps import watched
-from regard.pipeline.interface import Progress
+from regard.evaluation import EvaluationReport, bleu_tokenizer, evaluate_translation
+from regard.inference import ProgressCallback
 from regard.pipeline.result import Result
 from regard.pipeline.text_model import SourceToText
 
 
 class Translator(SourceToText):
-    """Source text to target text; `fast` decodes what it can, torch the rest. `model`: an ensemble that decodes."""
+    """Source text to target text."""
 
-    def __init__(self, run: Run, fast: FastDecoder | None = None, model: Model | None = None) -> None:
-        super().__init__(run, model)
-        self.fast = fast
-
-    def search_for(
-        self, sources: Sequence[Source], search: SearchSettings, progress: Progress | None
-    ) -> Iterator[tuple[int, list[Hypothesis] | TooLong]]:
-        if self.fast is None or search.sample or watched():
-            yield from super().search_for(sources, search, progress)
-            return
-        self.lexicon_for(search)
-        texts = [source for source in sources if not isinstance(source, Picture)]
-        left: list[int] = []
-        for index, hypotheses in self.fast.decode(texts, search, progress):
-            if hypotheses is None:
-                left.append(index)
-            else:
-                yield index, hypotheses
-        if left:  # torch takes a millisecond to find that there is nothing to do
-            for index, hypotheses in super().search_for([sources[row] for row in left], search, None):
-                yield left[index], hypotheses
-
-    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> Report:
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
         sources = [example.source for example in examples]
         unread = sum(result.problem is not None for result in results)
         return evaluate_translation(
@@ -83,7 +53,7 @@ class Translator(SourceToText):
         return name or known[-1]
 
     def evaluate_alignments(
-        self, examples: Sequence[Example], gold: str | Path, progress: Progress | None = None
+        self, examples: Sequence[Example], gold: str | Path, progress: ProgressCallback | None = None
     ) -> AlignmentReport:
         """The alignment error rate of every attention and head under teacher forcing.
 

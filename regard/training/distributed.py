@@ -29,6 +29,7 @@ from regard.config import TrainingSettings
 from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.models.seq2seq import Model
+from regard.threads import children_ignore_signals
 from regard.training.loss import Loss
 from regard.training.microbatches import Accumulated, Position
 
@@ -145,9 +146,14 @@ class LocalRanks:
         for rank in range(1, world_size):
             variables = {"RANK": str(rank), "WORLD_SIZE": str(world_size), "REGARD_STORE": file}
             # in a session of its own, a rank does not receive the terminal's Ctrl-C: rank 0 decides
-            process = subprocess.Popen(
-                command, env=os.environ | variables, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True
-            )
+            with children_ignore_signals():
+                process = subprocess.Popen(
+                    command,
+                    env=os.environ | variables,
+                    stdin=subprocess.DEVNULL,
+                    stdout=sys.stderr,
+                    start_new_session=True,
+                )
             self._processes.append(process)
         store = dist.FileStore(file, world_size)
         end = time.monotonic() + SECONDS_TO_START

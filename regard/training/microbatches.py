@@ -54,7 +54,7 @@ def microbatch_plan(pairs: Pairs, training: TrainingSettings, epoch: int, index:
 def make_microbatch(pairs: Pairs, rows: np.ndarray, training: TrainingSettings, step: int, index: int = 0) -> Batch:
     """The batch of one microbatch: the same on every rank."""
     seed = (training.seed, step, index, 1)  # NumPy ignores zeros at the end, and `plan` draws by two numbers
-    return make_batch(pairs, rows, training.bpe_dropout, seed)
+    return make_batch(pairs, rows, seed)
 
 
 class Microbatches:

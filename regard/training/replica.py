@@ -9,7 +9,7 @@ from typing import Any
 import torch.distributed as dist
 
 from regard.errors import UserError
-from regard.threads import Interrupt, prepare
+from regard.threads import Interrupt, configure_torch
 from regard.training.distributed import (
     GradientRow,
     Job,
@@ -55,7 +55,7 @@ def follow_torchrun() -> Any:
 
 def train_replica(job: Job, interrupt: Interrupt | None = None) -> None:
     """Compute this rank's microbatches and make every step of rank 0, until a rank stops."""
-    prepare(job.threads)
+    configure_torch(job.threads)
     training, model = job.training, job.model.train()
     state = new_state(model, training)
     state.optimizer.restore(job.moments)

@@ -16,6 +16,7 @@ import torch.distributed as dist
 from regard.config import TrainingSettings
 from regard.data.batches import Pairs
 from regard.errors import UserError
+from regard.threads import set_threads
 from regard.training.distributed import (
     GradientRow,
     Job,
@@ -115,7 +116,7 @@ class Team:
     def accumulate(self, position: Position) -> Accumulated | None:
         """The gradients of an update, in the parameters; None where another rank was told to stop."""
         if torch.get_num_threads() != self.size.threads:
-            torch.set_num_threads(self.size.threads)
+            set_threads(self.size.threads)
         accumulated = accumulate(self._model, self.microbatches.at(position), self._smoothing, self._summed)
         if self._row is None:
             return accumulated
@@ -132,7 +133,7 @@ class Team:
 
     def rest(self) -> None:
         """Gives this process all threads until the next update, for validation."""
-        torch.set_num_threads(self._all_threads)
+        set_threads(self._all_threads)
 
     def close(self, error: BaseException | None = None) -> None:
         """End the other ranks; after an error without waiting for them."""

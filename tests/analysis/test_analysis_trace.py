@@ -27,7 +27,7 @@ def model_of(preset: str, **fields: object) -> Model:
 
 def forced_pair(source: list[int], target: list[int]) -> ForcedPair:
     tokens = tuple(f" w{i}" for i in source), tuple(f" v{i}" for i in target)
-    return ForcedPair([*source, 2], [1, *target], (*tokens[0], "</s>"), ("<s>", *tokens[1]), (*tokens[1], "</s>"))
+    return ForcedPair(source, [1, *target], (*tokens[0], "</s>"), ("<s>", *tokens[1]), (*tokens[1], "</s>"))
 
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive", "convolution", "transformer-language"])

@@ -10,8 +10,8 @@ import numpy
 import peers
 import pytest
 import torch
-from _conversation import Conversation
 from _environments import Environment, LeftOutError, interpreter, leave_out
+from _worker_process import WorkerProcess
 
 ECHO = """
 import sys
@@ -27,7 +27,7 @@ def _python(code: str) -> list[str]:
 
 
 def test_a_conversation_goes_on_line_by_line() -> None:
-    with Conversation(_python(ECHO)) as peer:
+    with WorkerProcess(_python(ECHO)) as peer:
         assert peer.ask("one") == "heard one"
         assert peer.ask("two") == "heard two"
 
@@ -35,11 +35,11 @@ def test_a_conversation_goes_on_line_by_line() -> None:
 @pytest.mark.parametrize("command", [_python("raise SystemExit(7)"), ["/nowhere/python", "script.py"]])
 def test_who_does_not_start_says_so(command: list[str]) -> None:
     with pytest.raises(LeftOutError, match=r"did not start: .*(code 7|No such file)"):
-        Conversation(command)
+        WorkerProcess(command)
 
 
 def test_who_dies_says_so() -> None:
-    with Conversation(_python(SHORT)) as peer:
+    with WorkerProcess(_python(SHORT)) as peer:
         assert peer.ask("one") == "one"
         with pytest.raises(LeftOutError, match=r"died: .* code 3"):
             peer.ask("two")
@@ -61,45 +61,45 @@ def test_an_environment_tells_its_versions(tmp_path: Path) -> None:
     script = tmp_path / "numpy" / "bin" / "python"
     script.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
-    found = interpreter(Environment("numpy"), tmp_path)
-    assert found.versions == f"numpy {numpy.__version__} with torch {torch.__version__}"
+    python = interpreter(Environment("numpy"), tmp_path)
+    assert python.versions == f"numpy {numpy.__version__} with torch {torch.__version__}"
 
 
 def test_who_dies_while_decoding_leaves_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[int] = []
+    calls: list[int] = []
 
     def dying(texts: list[str], beams: int) -> None:
-        asked.append(beams)
-        if len(asked) > 2:
+        calls.append(beams)
+        if len(calls) > 2:
             raise LeftOutError("it died")
 
     speeds = decoding._speeds({"ours": lambda texts, beams: None, "theirs": dying}, ["a", "b"], 3)
     assert list(speeds) == ["ours"]
-    assert [len(one) for one in speeds["ours"]] == [3] * len(decoding.MODES)
-    assert len(asked) == 3 and capsys.readouterr().err == "theirs is left out: it died\n"
+    assert [len(values) for values in speeds["ours"]] == [3] * len(decoding.MODES)
+    assert len(calls) == 3 and capsys.readouterr().err == "theirs is left out: it died\n"
 
 
 def test_who_dies_while_training_leaves_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scripts = {"first": "20.0 100.0", "second": "10.0 50.0", "dying": "", "broken": None}
-    contestants = []
+    systems = []
     for name, answer in scripts.items():
         code = "raise SystemExit(1)" if answer is None else "print('ready', flush=True)\n"
         if answer:
             code += f"for _ in __import__('sys').stdin: print('{answer}', flush=True)"
         (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
-        contestants.append(peers.Contestant(name, f"{name}.py"))
+        systems.append(peers.System(name, f"{name}.py"))
     monkeypatch.setattr(peers, "HERE", tmp_path)
-    monkeypatch.setattr(peers, "CONTESTANTS", tuple(contestants))
-    measured = peers._compete({}, dict.fromkeys(contestants, Path(sys.executable)), tmp_path / "data", 2)
+    monkeypatch.setattr(peers, "SYSTEMS", tuple(systems))
+    measured = peers._measure({}, dict.fromkeys(systems, Path(sys.executable)), tmp_path / "data", 2)
     assert list(peers._lines(measured)) == [
         "| first | 20 (20 to 20) | 1.00 (1.00 to 1.00) × | 100 |",
         "| second | 10 (10 to 10) | 2.00 (2.00 to 2.00) × | 50 |",
     ]
     said = capsys.readouterr().err
     assert "dying is left out: it died" in said and "broken is left out: it did not start" in said
-    del measured[contestants[0]]
+    del measured[systems[0]]
     assert list(peers._lines(measured)) == ["| second | 10 (10 to 10) | – | 50 |"]
 
 

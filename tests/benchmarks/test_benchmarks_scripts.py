@@ -22,7 +22,9 @@ def test_a_script_answers_help(path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert "usage" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("path", [one for one in SCRIPTS if one.name != "multi30k.py"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [script for script in SCRIPTS if script.name != "multi30k.py"], ids=lambda path: path.name
+)
 def test_every_table_says_what_was_measured_on(path: Path) -> None:
     """`platform.processor()` is empty on Linux: the header comes from one place."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))

@@ -188,15 +188,15 @@ def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pyte
 
 
 def test_look_follows_a_beam(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = said(capsys, "look", translator_run, "a b", "--tree", "--beams", 2)
+    status, out, _ = said(capsys, "look", "tree", translator_run, "a b", "--beams", 2)
     assert status == 0 and out.startswith("step 1\n") and "■ score" in out
     ways = [line for line in out.splitlines() if line.startswith("  * ")]
     assert len(ways) == max(int(line.split()[1]) for line in out.splitlines() if line.startswith("step "))
-    assert said(capsys, "look", translator_run, "a b", "--tree", "--beams", 1)[0] == 2
+    assert said(capsys, "look", "tree", translator_run, "a b", "--beams", 1)[0] == 2
     picture = tmp_path / "tree.svg"
-    status, _, err = said(capsys, "look", translator_run, "a b", "--tree", "--beams", 2, "--out", picture)
+    status, _, err = said(capsys, "look", "tree", translator_run, "a b", "--beams", 2, "--out", picture)
     assert status == 0 and str(picture) in err and 'class="way"' in picture.read_text()
-    status, out, _ = said(capsys, "look", translator_run, "a b", "--tree", "--out", tmp_path / "tree.png")
+    status, out, _ = said(capsys, "look", "tree", translator_run, "a b", "--out", tmp_path / "tree.png")
     assert status == 2 and not out
 
 
@@ -222,13 +222,17 @@ def test_nothing_is_printed_before_a_refusal(
         (("look", translator_run, "a b", "--attention", "nope"), "nope"),
         (("look", translator_run, "a b", "--out", tmp_path / "map.gif"), "map.gif"),
         (("look", translator_run, "a b", "--out", tmp_path / "no" / "map.svg"), f"no folder {tmp_path / 'no'}"),
-        (("look", translator_run, "a b", "--tree", "--target", "a"), "--target"),
-        (("look", translator_run, "a b", "--tree", "--all"), "--all"),
-        (("look", translator_run, "a b", "--tree", "--short-list"), "--no-short-list"),
-        (("look", translator_run, "a", "--without", "decoder.layers.0.cross_attention.7"), "heads 0 to 1"),
+        (("look", "tree", translator_run, "a b", "--target", "a"), "--target"),
+        (("look", "tree", translator_run, "a b", "--all"), "--all"),
+        (("look", "tree", translator_run, "a b", "--short-list"), "--no-short-list"),
+        (("look", "ablation", translator_run, "a", "decoder.layers.0.cross_attention.7"), "heads 0 to 1"),
         (("lesson", "mask", "--out", tmp_path / "no" / "page.html"), f"no folder {tmp_path / 'no'}"),
         (("evaluate", blind, "--engine", "ctranslate2"), "--engine ctranslate2"),
         (("evaluate", language_run, "--tokenize", "none"), "--tokenize none"),
+        (("look", "tree", language_run, "a b"), "this run is for continuation"),
+        (("evaluate", language_run, "--alignments", "corpus"), "only translations have alignments"),
+        (("evaluate", blind, "--baselines"), "only language models have baselines"),
+        (("translate", language_run, "a b", "--alignments", links), "only translations have alignments"),
         (("translate", blind, "a b", "--alignments", links), "no attention"),
         (("translate", translator_run, "a b", "--alignments", links, "--attention", "nope"), "nope"),
     ):
@@ -237,10 +241,11 @@ def test_nothing_is_printed_before_a_refusal(
     assert not links.exists()
 
 
-def test_look_without_a_head(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = said(capsys, "look", translator_run, "a b", "--without", "decoder.layers.0.cross_attention.1")
+def test_look_ablation(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "look", "ablation", translator_run, "a b", "decoder.layers.0.cross_attention.1")
     assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["whole", "without"]
-    assert said(capsys, "look", translator_run, "a b", "--without", "decoder.layers.0.cross_attention.7")[0] == 2
+    status, out, err = said(capsys, "look", "ablation", translator_run, "a b")
+    assert (status, out) == (2, "") and "name an attention or a head" in err
 
 
 def test_probe(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,15 +259,15 @@ def test_probe(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert status == 0 and report["classes"] == 2 and report["rows"][0]["layer"] == "encoder.layers.0"
 
 
-def test_probe_heads_and_roles(translator_run: Path, language_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = said(capsys, "probe", translator_run, "--heads", "--json")
+def test_probe_ablation_and_roles(translator_run: Path, language_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "probe", "ablation", translator_run, "--json")
     report = json.loads(out)
     assert status == 0 and report["sentences"] == 20 and len(report["rows"]) == 9
-    status, out, _ = said(capsys, "probe", translator_run, "--roles")
+    status, out, _ = said(capsys, "probe", "roles", translator_run)
     assert status == 0 and "by chance" in out and "decoder.layers.0.cross_attention" in out
-    assert said(capsys, "probe", translator_run, "--roles", "--heads")[0] == 2
-    for question in ("--roles", "--heads"):
-        status, out, err = said(capsys, "probe", language_run, question)
+    assert said(capsys, "probe", "roles", translator_run, "--heads")[0] == 2
+    for analysis in ("ablation", "roles"):
+        status, out, err = said(capsys, "probe", analysis, language_run)
         assert status == 2 and not out and "no attention" in err
 
 

@@ -8,9 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.batches import Pairs, Ragged, encode_pairs, make_batch, plan
+from regard.data.batches import Pairs, encode_pairs, make_batch, plan
+from regard.data.class_labels import ClassLabels
 from regard.data.examples import Example
-from regard.data.tokenizer import BOS, EOS, PAD, ClassLabels, Tokenizer
+from regard.data.token_store import TokenStore
+from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from regard.errors import UserError
 
 CHARACTER = Tokenizer.train(["abc"], "character")
@@ -22,7 +24,9 @@ def pairs_of(lengths: list[tuple[int, int]]) -> Pairs:
     sides = []
     for side in (0, 1):
         sizes = [length[side] for length in lengths]
-        sides.append(Ragged(np.full(sum(sizes), 7, np.int32), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)))
+        sides.append(
+            TokenStore(np.full(sum(sizes), 7, np.int32), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+        )
     return Pairs(sides[0], sides[1], np.arange(len(lengths)))
 
 
@@ -41,11 +45,11 @@ def test_batch_by_hand() -> None:
     assert batch.source_mask.dtype == batch.target_mask.dtype == torch.bool
 
 
-def test_classes_have_no_marks_and_unknown_ones_are_counted() -> None:
+def test_classes_have_no_special_ids_and_unknown_ones_are_counted() -> None:
     labels = ClassLabels(["bad", "good"])
     examples = [Example("ab", "good"), Example("a", "odd"), Example("abc", "bad")]
     pairs, skipped = encode_pairs(examples, CHARACTER, labels)
-    assert [(one.where, one.why) for one in skipped] == [("pair 2", "its class is none of the model's")]
+    assert [(example.where, example.why) for example in skipped] == [("pair 2", "its class is none of the model's")]
     batch = make_batch(pairs, [0, 1])
     assert batch.target_in.tolist() == [[BOS], [BOS]]
     assert batch.target_out.tolist() == [[1], [0]]
@@ -57,7 +61,7 @@ def test_long_pairs_are_left_out_and_counted() -> None:
     examples = [Example("abc", "a"), Example("abca", "a"), Example("a", "abcab"), Example("a", "b")]
     pairs, skipped = encode_pairs(examples, CHARACTER, CHARACTER, max_tokens=3)
     assert pairs.examples.tolist() == [0, 3]
-    assert [one.where for one in skipped] == ["pair 2", "pair 3"]
+    assert [example.where for example in skipped] == ["pair 2", "pair 3"]
     assert [one.why for one in skipped] == [f"its {side} has more than 3 tokens" for side in ("source", "target")]
     assert pairs.source.row(0).tolist() == [A, B, C, EOS]
 

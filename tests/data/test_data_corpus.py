@@ -1,4 +1,4 @@
-"""A user's files: what is read, what is skipped and counted, what is held out, and one clear line for every mistake."""
+"""A user's corpus: what is read, skipped and counted, and one clear line for every mistake."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from regard.config import DataSettings
 from regard.data.corpus import load_corpus
 from regard.data.examples import Example, Skipped
-from regard.data.files import read_lines, read_pairs, write_pairs
-from regard.data.splits import carve, default_count, overlap
+from regard.data.files import write_pairs
 from regard.errors import UserError
 
 
@@ -25,12 +22,6 @@ def lines(path: Path, *texts: str) -> str:
 
 def many(path: Path, count: int = 100) -> str:
     return lines(path, *(f"source {n}\ttarget {n}" for n in range(count)))
-
-
-def test_only_newlines_end_lines(tmp_path: Path) -> None:
-    path = tmp_path / "odd"
-    path.write_bytes("\ufeffone\u2028still one\r\ntwo\x0b\x0c\x85 two\n\nlast".encode())
-    assert list(read_lines(path)) == ["one\u2028still one", "two\x0b\x0c\x85 two", "", "last"]
 
 
 def test_parallel_tsv_and_jsonl_zipped_or_not_are_the_same_corpus(tmp_path: Path) -> None:
@@ -77,26 +68,6 @@ def test_labelled_text_is_classification(tmp_path: Path) -> None:
     assert any("2 different targets" in note for note in corpus.notes)
 
 
-def test_carving_keeps_a_source_on_one_side(tmp_path: Path) -> None:
-    # every source three times, with two different targets
-    path = lines(tmp_path / "d.tsv", *(f"source {n % 200}\ttarget {n % 400}" for n in range(600)))
-    corpus = load_corpus(DataSettings(pairs=path, dev_examples=30, test_examples=60))
-    sources = {name: {e.source for e in rows} for name, rows in corpus.splits().items()}
-    assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (510, 30, 60)
-    assert not sources["train"] & sources["dev"]
-    assert not sources["train"] & sources["test"]
-    assert not sources["dev"] & sources["test"]
-    assert corpus == load_corpus(DataSettings(pairs=path, dev_examples=30, test_examples=60))
-    assert corpus.dev != load_corpus(DataSettings(pairs=path, dev_examples=30, test_examples=60, seed=2)).dev
-
-
-def test_how_many_are_carved_off() -> None:
-    assert [default_count(n) for n in (3, 100, 1000, 100_000)] == [1, 5, 50, 1000]
-    big = [Example(f"s{n // 50}", str(n)) for n in range(200)]  # four sources of 50 pairs: no group fits into 10
-    carved = carve(big, 10, 10, seed=1)
-    assert [len(part) for part in (carved.train, carved.dev, carved.test)] == [100, 50, 50]
-
-
 def test_given_dev_files_are_kept_whole_and_overlap_is_reported(tmp_path: Path) -> None:
     train = many(tmp_path / "train.tsv")
     dev = lines(tmp_path / "dev.tsv", "source 5\ttarget", "other\ttarget", "third\ttarget")
@@ -125,40 +96,6 @@ def test_folder(tmp_path: Path) -> None:
         load_corpus(DataSettings(corpus=str(folder)))
 
 
-def test_written_pairs_are_read_back(tmp_path: Path) -> None:
-    examples = [Example("a\u2028b", "é\x85"), Example('"quoted"', "<s>\\n")]
-    for name in ("p.tsv", "p.jsonl"):
-        write_pairs(tmp_path / name, examples)
-        assert read_pairs(tmp_path / name).examples == examples
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.tsv", b"a\tb\nno tab here\n", "a.tsv:2: 1 column instead of 2"),
-        ("a.tsv", b"a\tb\nc\td\te\n", "a.tsv:2: 3 columns instead of 2"),
-        ("a.tsv", b"a\tb\nc\t\xff\xfe\n", "a.tsv:2: invalid UTF-8, byte 0xFF at column 3"),
-        ("a.tsv", b"", "a.tsv: an empty corpus"),
-        ("a.tsv", b"\t\n\n\t\n", "all 3 lines have an empty side"),
-        ("a.tsv", b"a\tb\n", "too few to hold out dev and test"),
-        ("a.tsv", b"\x1f\x8bnot gzip at all", "damaged gzip"),
-        ("a.tsv.gz", gzip.compress(b"a\tb\n" * 1000, mtime=0)[:-9], "damaged gzip"),
-        ("a.jsonl", b'{"source": "a", "target": "b"}\n{"source": \n', "a.jsonl:2: not JSON"),
-        ("a.jsonl", b'["a", "b"]\n', "a.jsonl:1: a JSON list instead of an object"),
-        ("a.jsonl", b'{"text": "a", "label": "b"}\n', r"a.jsonl:1: no text under 'source' (keys text, label)"),
-        ("a.jsonl", b'{"source": "a", "target": 3}\n', r"a.jsonl:1: no text under 'target' (target = 3)"),
-        ("a.jsonl", b'{"source": "\\ud800", "target": "b"}\n', "a.jsonl:1: 'source' holds half of a surrogate pair"),
-        ("a.csv", b"a,b\n", "a.csv: pairs are read from .tsv"),
-    ],
-)
-def test_bad_files_are_named_with_their_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError) as error:
-        load_corpus(DataSettings(pairs=str(tmp_path / name)))
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 def test_other_mistakes(tmp_path: Path) -> None:
     two, three = lines(tmp_path / "two", "a", "b"), lines(tmp_path / "three", "a", "b", "c")
     pairs = many(tmp_path / "p.tsv", 20)
@@ -173,14 +110,3 @@ def test_other_mistakes(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=message):
             load_corpus(config)
-
-
-@given(sizes=st.lists(st.integers(1, 60), min_size=3, max_size=12), dev=st.integers(1, 30), test=st.integers(1, 30))
-def test_something_is_always_left_to_train_on(sizes: list[int], dev: int, test: int) -> None:
-    examples = [Example(f"s{group}", f"t{group}") for group, size in enumerate(sizes) for _ in range(size)]
-    try:
-        carved = carve(examples, dev, test, seed=1)
-    except UserError:
-        return
-    assert carved.train and carved.dev and carved.test
-    assert not overlap(carved.train, [*carved.dev, *carved.test])

@@ -7,19 +7,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from regard.data.batches import Ragged
 from regard.data.lexicon import ALONE, FREQUENT, LIKELY, Lexicon, _cells, learn_lexicon
+from regard.data.token_store import TokenStore
 from regard.data.tokenizer import BOS, EOS, PAD
 
 WORDS, SHIFT = 40, 50  # source words 3 to 42; word w becomes w + 50, anywhere in the sentence
 
 
-def ragged(rows: list[list[int]]) -> Ragged:
+def ragged(rows: list[list[int]]) -> TokenStore:
     starts = np.cumsum([0, *(len(row) for row in rows)])
-    return Ragged(np.asarray([id for row in rows for id in row], dtype=np.int32), starts)
+    return TokenStore(np.asarray([id for row in rows for id in row], dtype=np.int32), starts)
 
 
-def sentences(count: int, seed: int = 1) -> tuple[Ragged, Ragged]:
+def sentences(count: int, seed: int = 1) -> tuple[TokenStore, TokenStore]:
     random = np.random.default_rng(seed)
     sources = [random.choice(WORDS, random.integers(2, 9), replace=False) + 3 for _ in range(count)]
     targets = [random.permutation(source + SHIFT) for source in sources]

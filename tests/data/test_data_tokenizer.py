@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from regard.data.tokenizer import BOS, EOS, PAD, ClassLabels, Tokenizer, load_tokenizer
+from regard.data.class_labels import ClassLabels
+from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from regard.errors import UserError
 
 KINDS = ("character", "word", "bpe", "unigram")
@@ -40,9 +41,10 @@ def test_round_trip(kind: str, text: str) -> None:
     assert all(id_ > EOS for id_ in ids)
     assert all(id_ < tokenizer.size for id_ in ids)
     assert len(tokenizer.tokens(ids)) == len(ids)
+    assert tokenizer.source_tokens(ids) == [*tokenizer.tokens(ids), "</s>"]
     offsets = tokenizer.offsets(text)
     assert len(offsets) == len(ids)
-    covered = {place for start, end in offsets for place in range(start, end)}
+    covered = {index for start, end in offsets for index in range(start, end)}
     assert covered == set(range(len(text)))
 
 
@@ -59,8 +61,8 @@ def test_batch_equals_one_by_one_and_specials_are_dropped(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_save_and_load(kind: str, tmp_path: Path) -> None:
     TRAINED[kind].save(tmp_path / "t.json")
-    loaded = load_tokenizer(tmp_path / "t.json")
-    assert isinstance(loaded, Tokenizer)
+    loaded = Tokenizer.load(tmp_path / "t.json")
+    assert loaded.same_as(TRAINED[kind]) and not loaded.same_as(Tokenizer.train(["other texts"] * 9, kind, 300))
     assert loaded.kind == kind
     assert loaded.size == TRAINED[kind].size
     for text in [*TEXTS, "unseen: ж 😀"]:
@@ -109,31 +111,22 @@ def test_no_text_at_all(kind: str) -> None:
     assert tokenizer.decode(tokenizer.encode("voilà")) == "voilà"
 
 
-def test_labels(tmp_path: Path) -> None:
-    labels = ClassLabels.train(["positive", "negative", "positive"])
-    assert labels.names == ["negative", "positive"]
-    assert labels.encode("negative") == [0]
-    assert labels.decode([1]) == "positive"
-    labels.save(tmp_path / "labels.json")
-    loaded = load_tokenizer(tmp_path / "labels.json")
-    assert isinstance(loaded, ClassLabels)
-    assert loaded.names == labels.names
-    with pytest.raises(UserError, match="'neutral' does not occur in the training data"):
-        labels.encode("neutral")
-
-
 def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text('{"format": 1, "kind": "bpe", "engine"')
     (tmp_path / "new.json").write_text('{"format": 99, "kind": "bpe"}')
+    (tmp_path / "kind.json").write_text('{"format": 1, "kind": "letters"}')
+    ClassLabels(["a", "b"]).save(tmp_path / "labels.json")
     (tmp_path / "odd.json").write_text('{"format": 1, "kind": "bpe", "engine": {"model": 3}}')
     for name, message in {
         "cut.json": "damaged",
         "new.json": "format 99",
+        "kind.json": "holds 'letters', not a tokenizer",
+        "labels.json": "holds 'labels', not a tokenizer",
         "odd.json": "damaged",
         "none.json": "cannot read",
     }.items():
         with pytest.raises(UserError, match=message) as error:
-            load_tokenizer(tmp_path / name)
+            Tokenizer.load(tmp_path / name)
         assert "\n" not in str(error.value)
     with pytest.raises(UserError, match=r"tokenizer\.size = 100"):
         Tokenizer.train(TEXTS, "bpe", 100)

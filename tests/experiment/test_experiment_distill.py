@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from regard.config import DataSettings, SearchSettings, merge, settle
 from regard.data.corpus import load_corpus
 from regard.experiment.distill import distil
 from regard.experiment.init_from import is_of_a_kind
+from regard.pipeline import Pipeline
 from regard.pipeline.result import Result
 
 DATA = {"corpus": "copy", "lengths": "1-3", "examples": 300, "dev_examples": 20, "test_examples": 20}
@@ -141,3 +143,26 @@ def test_several_teach_as_an_ensemble(teacher: Path, tmp_path: Path) -> None:
     distil(load(teacher, ensemble=runs[1:]), data, tmp_path / "expected")
     assert taught[2] == (tmp_path / "expected" / "train.jsonl").read_text(encoding="utf-8")
     assert len(set(taught)) == 3
+
+
+def test_the_engine_is_named_and_never_chosen(
+    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a student learns does not depend on what is installed."""
+    loaded: list[str] = []
+
+    def recorded(path: Path, engine: str, ensemble: Sequence[Path]) -> Pipeline:
+        loaded.append(engine)
+        return load(path, threads=1, engine=engine, ensemble=ensemble)  # pyrefly: ignore
+
+    monkeypatch.setattr("regard.experiment.distill.load", recorded)
+    words = ["train", *FLAGS, "--model.preset", "transformer", *SMALL, "--distill", str(teacher)]
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
+    assert loaded == ["torch"] and 'distill_engine = "torch"' in (tmp_path / "a" / "recipe.toml").read_text()
+    capsys.readouterr()
+    named = ["--training.distill-engine", "ctranslate2", "--out", str(tmp_path / "b")]
+    assert main([*words, *named]) == 2  # an LSTM
+    assert "ctranslate2" in capsys.readouterr().err and not (tmp_path / "b-taught").exists()
+    assert main([*words, "--distill", str(teacher), *named]) == 2
+    assert "training.distill_engine = 'ctranslate2': several teachers" in capsys.readouterr().err
+    assert main([*words, "--training.distill-engine", "auto", "--out", str(tmp_path / "b")]) == 2

@@ -1,4 +1,4 @@
-"""A look stays short, whatever stands in the development set."""
+"""Validation stays short, whatever the development set holds."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from regard.config import SearchSettings, settle
-from regard.experiment import validation as look
+from regard.experiment import validation
 from regard.experiment.setup import Setup, new_setup
-from regard.inference import decode
+from regard.inference.engine import DecodingModel
 
 
 def setup(folder: Path, dev: list[tuple[str, str]], metric: str = "exact", **changes: Any) -> Setup:
@@ -36,17 +36,18 @@ def test_only_encoded_pairs_are_decoded_and_a_long_one_does_not_set_the_limit(
     kept = [usual[0], *usual[1:], ("12", "3" * 190)]
     calls: list[tuple[list[str], SearchSettings]] = []
 
-    def recorded(model: Any, sources: Sequence[Sequence[int]], config: SearchSettings) -> Any:
-        calls.append(([made.source.decode(row) for row in sources], config))
-        return decode(model, sources, config)
+    class Recorded(DecodingModel):
+        def decode(self, sources: Sequence[Sequence[int]], search: SearchSettings) -> Any:
+            calls.append(([made.source.decode(row) for row in sources], search))
+            return super().decode(sources, search)
 
-    monkeypatch.setattr(look, "decode", recorded)
+    monkeypatch.setattr(validation, "DecodingModel", Recorded)
     references: list[Sequence[str]] = []
-    exact = look.metrics.exact_match
+    exact = validation.metrics.exact_match
     monkeypatch.setattr(
-        look.metrics, "exact_match", lambda texts, known: references.append(known) or exact(texts, known)
+        validation.metrics, "exact_match", lambda texts, known: references.append(known) or exact(texts, known)
     )
-    look.make_validate(made)()
+    validation.make_validate(made)()
     ((sources, search),) = calls
     assert sources == [source for source, _ in kept]
     assert references == [[target for _, target in kept]]
@@ -57,22 +58,26 @@ def test_only_encoded_pairs_are_decoded_and_a_long_one_does_not_set_the_limit(
 def test_sentences_are_judged_by_more_examples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, expected: int
 ) -> None:
-    assert look.DECODED["bleu"] == look.DECODED["chrf"] > look.DECODED["exact"]
-    monkeypatch.setattr(look, "DECODED", {"exact": 2, "bleu": 3, "chrf": 3})
+    assert validation.DECODED["bleu"] == validation.DECODED["chrf"] > validation.DECODED["exact"]
+    monkeypatch.setattr(validation, "DECODED", {"exact": 2, "bleu": 3, "chrf": 3})
     made = setup(tmp_path, [(f"{i}{i}", f"{i}") for i in range(100, 130)], metric)
     counts: list[int] = []
-    monkeypatch.setattr(
-        look, "decode", lambda model, sources, config: counts.append(len(sources)) or decode(model, sources, config)
-    )
-    assert metric in look.make_validate(made)()
+
+    class Counted(DecodingModel):
+        def decode(self, sources: Sequence[Sequence[int]], search: SearchSettings) -> Any:
+            counts.append(len(sources))
+            return super().decode(sources, search)
+
+    monkeypatch.setattr(validation, "DecodingModel", Counted)
+    assert metric in validation.make_validate(made)()
     assert counts == [expected]
 
 
 def test_the_limit_leaves_room_for_usual_references() -> None:
     lengths = np.arange(1, 101)
-    assert look.output_limit(lengths) == 143  # 1.5 × 95
-    assert look.output_limit(np.array([40])) == 60
-    assert look.output_limit(np.array([5, 5, 5, 5, 5000])) == 16
+    assert validation.output_limit(lengths) == 143  # 1.5 × 95
+    assert validation.output_limit(np.array([40])) == 60
+    assert validation.output_limit(np.array([5, 5, 5, 5, 5000])) == 16
 
 
 def test_a_language_model_gives_a_text_without_source_all_its_positions(tmp_path: Path) -> None:
@@ -85,7 +90,7 @@ def test_a_language_model_gives_a_text_without_source_all_its_positions(tmp_path
         tree = {"data": data, "model": model | {"max_positions": 32}, "tokenizer": {"kind": "character"}}
         made = new_setup(settle(tree))
         assert made.model.max_total == 32
-        look.make_validate(made)()  # the longest fit
+        validation.make_validate(made)()  # the longest fit
         return int(made.train.target_lengths.max()) - 1  # without EOS
 
     assert longest("") == 30

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.config import SearchSettings
 from regard.inference import TooLong, classify, decode
-from regard.inference.batching import _shared_out, pad_sources, plan_batches
+from regard.inference.batching import _workers_and_threads, pad_sources, plan_batches
 from regard.models.seq2seq import Memory, Model, State, masked_mean
 from regard.nn.taps import watching
 
@@ -135,8 +135,8 @@ def test_a_long_prefix_and_a_large_output_layer_have_all_threads(toy, two_thread
 @pytest.mark.parametrize(("beams", "threads"), [(5, 1), (9, 2)])
 def test_a_few_rows_of_a_short_list_need_one_thread(toy, two_threads, beams, threads):
     model, config = toy(11), SearchSettings(beams=beams, short_list=True)
-    assert _shared_out(model, [[0]], 30, 2, config) == (1, threads)
-    assert _shared_out(model, [[0], [1]], 30, 2, config) == (2, 1)
+    assert _workers_and_threads(model, [[0]], 30, 2, config) == (1, threads)
+    assert _workers_and_threads(model, [[0], [1]], 30, 2, config) == (2, 1)
 
 
 def test_threads_are_given_back_whatever_goes_wrong(toy, two_threads, monkeypatch):

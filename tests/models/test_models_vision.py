@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.analysis.describe import blueprint, describe, render
 from regard.config import SearchSettings, settle
-from regard.data.image_store import Picture
+from regard.data.sources import EncodedImage
 from regard.errors import UserError
 from regard.inference import decode
 from regard.models.build import build_model
@@ -91,7 +91,7 @@ def test_without_words_there_is_no_table() -> None:
 def test_pictures_are_searched_like_sentences(preset: str) -> None:
     model = small({"preset": preset}, words=1)
     generator = np.random.default_rng(0)
-    pictures = [Picture(generator.integers(0, 255, (SIDE, SIDE, 3), dtype=np.uint8)) for _ in range(3)]
+    pictures = [EncodedImage(generator.integers(0, 255, (SIDE, SIDE, 3), dtype=np.uint8)) for _ in range(3)]
     for search in ({"beams": 1}, {"beams": 3, "n_best": 2}, {"sample": True, "n_best": 2}):
         config = SearchSettings(max_tokens=6, **search)
         together = decode(model, pictures, config)

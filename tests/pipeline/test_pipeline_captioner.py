@@ -75,7 +75,7 @@ def test_a_drawn_scene_is_read_from_a_file_alike(shapes_run: Path, tmp_path: Pat
     write_png(tmp_path / "a.png", model.source_codec.view(SCENE, 64))
     written, read = model.translate([SCENE, str(tmp_path / "a.png")], beams=2)
     assert (written.text, written.score) == (read.text, read.score)
-    assert main(["look", str(shapes_run), str(tmp_path / "a.png"), "--tree", "--beams", "2"]) == 0
+    assert main(["look", "tree", str(shapes_run), str(tmp_path / "a.png"), "--beams", "2"]) == 0
 
 
 def test_a_run_keeps_the_pictures_that_it_is_measured_on(folder_run: Path, folder: Path, tmp_path: Path) -> None:

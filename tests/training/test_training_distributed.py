@@ -33,7 +33,10 @@ from regard.weights import read_tensors, weights_of, write_tensors
 
 HALVES = np.full((300, 2), -1, np.int32)
 HALVES[TOKENIZER.encode("7")] = TOKENIZER.encode("12")  # as if it had been merged
-DROPPED = replace(PAIRS, bpe_dropout=(BpeDropout(HALVES, 50), BpeDropout(HALVES, 50)))
+SPLIT = BpeDropout(HALVES, 0.3, 50)
+DROPPED = replace(
+    PAIRS, source=replace(PAIRS.source, bpe_dropout=SPLIT), target=replace(PAIRS.target, bpe_dropout=SPLIT)
+)
 PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
 
 
@@ -57,11 +60,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 def shared_memory() -> set[str]:
-    return {
-        name
-        for name in (path.name for path in Path("/dev/shm").iterdir())
-        if name.startswith(("torch", "gloo"))
-    }
+    return {name for name in (path.name for path in Path("/dev/shm").iterdir()) if name.startswith(("torch", "gloo"))}
 
 
 def replicas(parent: int) -> list[int]:

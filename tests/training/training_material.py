@@ -7,7 +7,7 @@ from regard.data.batches import Pairs, encode_pairs
 from regard.data.corpus import Example
 from regard.data.tokenizer import Tokenizer
 from regard.models.build import build_model
-from regard.threads import prepare
+from regard.threads import configure_torch
 from regard.training.state import TrainingState, new_state
 from regard.training.team import Team, team_sizes
 
@@ -18,7 +18,7 @@ PAIRS: Pairs = encode_pairs(EXAMPLES, TOKENIZER, TOKENIZER, 50)[0]
 
 def fresh(training: TrainingSettings, preset: str = "transformer", **fields: float) -> TrainingState:
     """Two small layers with much dropout, before the first step."""
-    prepare(1)
+    configure_torch(1)
     small = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "attention_dropout": 0.1, **fields}
     model = build_model(settle({"model": small}).model, TOKENIZER.size, TOKENIZER.size, True, training.seed)
     return new_state(model, training)

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from regard.analysis.head_ablation import ablate_heads
 from regard.analysis.picture import map_svg
 from regard.analysis.roles import Known, measure_roles
-from regard.analysis.sweep import sweep
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, differences, margin, mean_range
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
@@ -60,8 +60,8 @@ def described(pipeline: Pipeline) -> list[dict[str, Any]]:
     """Each head: what it looks at most above chance, and what the loss rises by without it."""
     examples = [one for one in pipeline.run.examples("dev") if one.source != one.target][:WORDS]
     known = [Known(aligned=mirrored(len(one.source))) for one in examples]
-    swept = sweep(pipeline.model, pipeline.batches(examples) or [])
-    without = {row.name: row.loss - swept.whole.loss for row in swept.rows}
+    report = ablate_heads(pipeline.model, pipeline.batches(examples) or [])
+    without = {row.name: row.loss - report.whole.loss for row in report.rows}
     rows = []
     for one in measure_roles(pipeline.trace_all(examples), known).heads:
         role, share = max(one.shares.items(), key=lambda each: each[1].lift)

@@ -15,7 +15,8 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differenc
 from regard.apps.lessons.training import trained_on
 from regard.config import Tree, merge, settle
 from regard.data.examples import Example
-from regard.data.tokenizer import EOS, Tokenizer
+from regard.data.sources import token_ids
+from regard.data.vocabulary import EOS
 from regard.models.build import build_model
 from regard.models.classifier import Classifier
 from regard.pipeline import Pipeline
@@ -113,12 +114,11 @@ def sentences() -> dict[str, Sentence]:
 
 def states_at_word(pipeline: Pipeline, examples: list[Example]) -> Tensor:
     """The encoder's state at the word of two meanings, sentence by sentence: (n, D)."""
-    tokenizer = pipeline.source_codec
-    assert isinstance(tokenizer, Tokenizer)
-    ids = tokenizer.encode_batch([example.source for example in examples])
+    codec = pipeline.source_codec
+    ids = [token_ids(source) for source in codec.encode_batch([example.source for example in examples])]
     places = []
     for row in ids:
-        words = [token.strip() for token in tokenizer.tokens(row)]
+        words = [token.strip() for token in codec.source_tokens(row)]
         places.append(next(place for place, word in enumerate(words) if word in MEANINGS))
     source = torch.tensor([[*row, EOS] for row in ids])  # every sentence has as many words
     with torch.inference_mode():

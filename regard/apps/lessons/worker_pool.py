@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from typing import Any, Self, TypeVar
 
-import torch
-
-from regard.threads import deaf_children
+from regard.threads import children_ignore_signals, limit_threads
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -70,7 +68,7 @@ class WorkerPool:
 
     def _start(self, function: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
         """Submit all jobs; worker processes that are needed and not there yet start here."""
-        with deaf_children():
+        with children_ignore_signals():
             if self._pool is None:
                 self._folder = tempfile.mkdtemp(prefix="regard-lessons-")
                 spawn = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
@@ -90,9 +88,5 @@ def _set_temporary_folder(folder: str) -> None:
 
 
 def _with_one_thread(function: Callable[[Job], Answer], job: Job) -> Answer:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with limit_threads(1):
         return function(job)
-    finally:
-        torch.set_num_threads(before)

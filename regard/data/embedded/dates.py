@@ -94,14 +94,14 @@ def _draw(config: DataSettings, source: str, target: str) -> tuple[dict[str, lis
     goals = {True: target_format(target, weekday=True), False: target_format(target, weekday=False)}
     splits: dict[str, list[WrittenDate]] = {}
     for split, limit in (("test", test), ("dev", held - test), ("train", wanted)):
-        found: dict[tuple[Piece, ...], WrittenDate] = {}  # "May 5, 1992" is long and medium: once
+        by_text: dict[tuple[Piece, ...], WrittenDate] = {}  # "May 5, 1992" is long and medium: once
         for day, name in rows[split]:
             pieces = write(day, formats[name], source)
             goal = goals[any(piece.kind == "weekday" for piece in pieces)]
-            found.setdefault(pieces, WrittenDate(day, name, pieces, write(day, goal, target)))
-            if len(found) == limit:
+            by_text.setdefault(pieces, WrittenDate(day, name, pieces, write(day, goal, target)))
+            if len(by_text) == limit:
                 break
-        splits[split] = list(found.values())
+        splits[split] = list(by_text.values())
     few = len(splits["train"]) < wanted
     notes = (f"only {len(splits['train'])} different training examples exist with these settings",) if few else ()
     return splits, notes
@@ -111,11 +111,11 @@ def source_formats(locale: str) -> dict[str, Pattern]:
     """The locale's own formats that name year, month and day; the year always in full, so that one day is meant."""
     if locale == "iso":
         return {"iso": _parse(ISO)}
-    found = Locale.parse(locale)
-    patterns = {name: found.date_formats[name].pattern for name in ("full", "long", "medium", "short")}
+    cldr = Locale.parse(locale)
+    patterns = {name: cldr.date_formats[name].pattern for name in ("full", "long", "medium", "short")}
     for name, skeleton in (("medium with weekday", "yMMMEd"), ("numeric with weekday", "yMEd")):
-        if skeleton in found.datetime_skeletons:
-            patterns[name] = found.datetime_skeletons[skeleton].pattern
+        if skeleton in cldr.datetime_skeletons:
+            patterns[name] = cldr.datetime_skeletons[skeleton].pattern
     patterns["iso"] = ISO
     formats: dict[str, Pattern] = {}
     for name, pattern in patterns.items():

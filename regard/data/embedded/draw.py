@@ -27,12 +27,12 @@ class Counts:
 
 def counts(config: DataSettings, train: int, held_out: int, available: int, remedy: str) -> Counts:
     """What the settings ask for, else the defaults; at most what is available, by a note or an error."""
-    asked = {"examples": config.examples, "dev_examples": config.dev_examples, "test_examples": config.test_examples}
+    given = {"examples": config.examples, "dev_examples": config.dev_examples, "test_examples": config.test_examples}
     wanted = Counts(config.examples or train, config.dev_examples or held_out, config.test_examples or held_out)
     if wanted.total <= available:
         return wanted
-    if any(asked.values()):
-        set_keys = " and ".join(f"data.{key} = {value}" for key, value in asked.items() if value)
+    if any(given.values()):
+        set_keys = " and ".join(f"data.{key} = {value}" for key, value in given.items() if value)
         raise UserError(
             f"{set_keys}: {wanted.train} + {wanted.dev} + {wanted.test} examples are wanted, but {config.corpus} has "
             f"{available} different ones; {remedy}"

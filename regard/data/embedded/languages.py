@@ -17,10 +17,10 @@ from regard.data.examples import Corpus, Example
 
 ABOUT = "classification: the language of some names or a date, out of 17 (CLDR)"
 EXAMPLE = Example("Allemagne, Norvège et Îles Salomon", "French")
-# Latin, and Cyrillic for the last three: the script alone never tells.
+# Latin, and Cyrillic for the last three: the script alone never decides.
 LANGUAGES = ("en", "fr", "de", "es", "it", "pt", "nl", "sv", "fi", "pl", "cs", "ro", "hu", "tr", "ru", "uk", "bg")
 LETTERS_AT_LEAST = 6
-# Of ten texts three are dates and one is a single long name, which is hard to tell; the others list 2 to 4 names.
+# Of ten texts three are dates and one is a single long name, which is hard to classify; the others list 2 to 4 names.
 DATES, SINGLE = 0.3, 0.1
 SINGLE_LETTERS = 12
 DATE_FORMATS = ("full", "medium with weekday")
@@ -37,8 +37,8 @@ def make(config: DataSettings) -> Corpus:
     generator.shuffle(days)
     third = len(days) // 3
     splits: dict[str, list[Example]] = {}
-    for place, (split, count) in enumerate((("test", wanted.test), ("dev", wanted.dev), ("train", wanted.train))):
-        splits[split] = _texts(generator, pools[split], days[place * third : (place + 1) * third], count)
+    for index, (split, count) in enumerate((("test", wanted.test), ("dev", wanted.dev), ("train", wanted.train))):
+        splits[split] = _texts(generator, pools[split], days[index * third : (index + 1) * third], count)
     classes = Counter(example.target for example in splits["train"])
     return Corpus(
         name="languages",
@@ -58,11 +58,11 @@ def make(config: DataSettings) -> Corpus:
 
 def _pools(generator: random.Random, wanted: Counts) -> tuple[dict[str, Pool], int]:
     """Names by split, language and kind, and how many were left out because several languages share them."""
-    found = {code: names(code) for code in LANGUAGES}
-    owners = Counter(name for kinds in found.values() for name in set().union(*kinds.values()))
+    all_names = {code: names(code) for code in LANGUAGES}
+    owners = Counter(name for kinds in all_names.values() for name in set().union(*kinds.values()))
     share = min(0.25, 3 * max(wanted.dev, wanted.test) / wanted.total)
     pools: dict[str, Pool] = {"test": {}, "dev": {}, "train": {}}
-    for code, kinds in found.items():
+    for code, kinds in all_names.items():
         for kind, members in kinds.items():
             own = [name for name in members if owners[name] == 1]
             generator.shuffle(own)
@@ -77,12 +77,12 @@ def names(code: str) -> dict[str, list[str]]:
     locale = Locale.parse(code)
     tables = {"territory": locale.territories, "language": locale.languages, "currency": locale.currencies}
     seen: set[str] = set()
-    found: dict[str, list[str]] = {}
+    kept: dict[str, list[str]] = {}
     for kind, table in tables.items():
         texts = sorted({str(text) for text in table.values()} - seen)
         seen.update(texts)
-        found[kind] = [text for text in texts if _letters(text) >= LETTERS_AT_LEAST and not _has_digit(text)]
-    return found
+        kept[kind] = [text for text in texts if _letters(text) >= LETTERS_AT_LEAST and not _has_digit(text)]
+    return kept
 
 
 def _texts(generator: random.Random, pool: Pool, days: list[int], count: int) -> list[Example]:

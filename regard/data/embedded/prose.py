@@ -56,9 +56,9 @@ def chunks(text: str, size: int = CHUNK) -> list[str]:
     start = 0
     while len(text) - start > size:
         end = start + size
-        for place in range(end, start + size // 2, -1):
-            if text[place - 1].isspace():
-                end = place
+        for position in range(end, start + size // 2, -1):
+            if text[position - 1].isspace():
+                end = position
                 break
         pieces.append(text[start:end])
         start = end

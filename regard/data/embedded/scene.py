@@ -1,8 +1,8 @@
-"""Scenes of shapes: written as a line of text, drawn by arithmetic; the place of every object is known.
+"""Scenes of shapes: written as a line of text, drawn by arithmetic; the position of every object is known.
 
     scene 4711: small red circle 20,14; striped blue square 40,46
 
-The number decides the ground, the shades and the textures; places are in 64ths of the picture's side.
+The number decides the ground, the shades and the textures; positions are in 64ths of the picture's side.
 """
 
 from __future__ import annotations
@@ -79,21 +79,21 @@ def parse(text: str) -> Scene:
 
 
 def _thing(part: str, text: str) -> Thing:
-    *words, place = part.split()
-    found = {"size": "medium", "texture": "plain"}
+    *words, position = part.split()
+    attributes = {"size": "medium", "texture": "plain"}
     known = {"size": RADIUS, "texture": TEXTURES, "colour": COLOURS, "shape": SHAPES}
     for word in words:
         kind = next((kind for kind, values in known.items() if word in values), None)
         if kind is None:
             every = ", ".join(name for values in known.values() for name in values)
             raise UserError(f"{text!r}: {word!r} cannot be drawn; there are {every}")
-        found[kind] = word
-    if not re.fullmatch(r"\d{1,2},\d{1,2}", place) or not {"colour", "shape"} <= found.keys():
-        raise UserError(f"{text!r}: {part!r} is no object with a place; {WANTED}")
-    x, y = map(int, place.split(","))
+        attributes[kind] = word
+    if not re.fullmatch(r"\d{1,2},\d{1,2}", position) or not {"colour", "shape"} <= attributes.keys():
+        raise UserError(f"{text!r}: {part!r} is no object with a position; {WANTED}")
+    x, y = map(int, position.split(","))
     if max(x, y) >= SIDE:
-        raise UserError(f"{text!r}: {place} lies outside the picture; places go from 0 to {SIDE - 1}")
-    return Thing(found["size"], found["texture"], found["colour"], found["shape"], x, y)
+        raise UserError(f"{text!r}: {position} lies outside the picture; positions go from 0 to {SIDE - 1}")
+    return Thing(attributes["size"], attributes["texture"], attributes["colour"], attributes["shape"], x, y)
 
 
 def draw(scene: Scene, size: int) -> np.ndarray:
@@ -117,12 +117,12 @@ def draw(scene: Scene, size: int) -> np.ndarray:
 
 
 def _samples(centre: int, radius: float, size: int) -> tuple[slice, np.ndarray]:
-    """The pixels that a thing may touch along one axis, and the places of their samples relative to its centre."""
+    """The pixels that a thing may touch along one axis, and the positions of their samples relative to its centre."""
     pixel = SIDE / size
     first = max(int((centre - radius) / pixel), 0)
     last = min(int((centre + radius) / pixel) + 1, size)
-    places = (np.arange(first * FINER, last * FINER) + 0.5) * pixel / FINER - centre
-    return slice(first, last), places.astype(np.float32)
+    positions = (np.arange(first * FINER, last * FINER) + 0.5) * pixel / FINER - centre
+    return slice(first, last), positions.astype(np.float32)
 
 
 def _shares(samples: np.ndarray) -> np.ndarray:

@@ -17,25 +17,25 @@ EXAMPLE = Example(
 GAP, MARGIN = 3, 1  # units between two things, and to the picture's edge
 OBJECTS = {1: 0.06, 2: 0.64, 3: 0.30}  # how many, and how often; one thing alone has the fewest captions
 AROUND = ("circle", "square")  # what another thing can be inside of
-PLACES = {
+POSITIONS = {
     "at the top": (32, 12),
     "at the bottom": (32, 52),
     "on the left": (12, 32),
     "on the right": (52, 32),
     "in the middle": (32, 32),
 }
-WANDER = 5  # units that a thing alone may be away from its place
+WANDER = 5  # units that a thing alone may be away from its position
 
 
 def make(config: DataSettings) -> Corpus:
-    """Every caption stands once in the whole corpus: what is asked in the test was never said in training."""
+    """Every caption occurs once in the whole corpus: no caption of the test is one of training."""
     wanted = counts(config, 20_000, 1000, available=100_000, remedy="ask for fewer")
     generator = random.Random(f"shapes {config.seed}")
-    found: dict[str, Example] = {}
-    while len(found) < wanted.total:
+    by_caption: dict[str, Example] = {}
+    while len(by_caption) < wanted.total:
         scene, caption = compose(generator)
-        found.setdefault(caption, Example(str(scene), caption))
-    examples = list(found.values())
+        by_caption.setdefault(caption, Example(str(scene), caption))
+    examples = list(by_caption.values())
     generator.shuffle(examples)  # in the order of drawing the rare kinds would come first
     held = wanted.test + wanted.dev
     return Corpus(
@@ -86,11 +86,11 @@ def _at(thing: Thing, x: int, y: int) -> Thing:
 
 def _alone(generator: random.Random) -> tuple[tuple[Thing, ...], str]:
     thing = _thing(generator)
-    place = generator.choice(list(PLACES))
+    position = generator.choice(list(POSITIONS))
     reach = SIDE - RADIUS[thing.size] - MARGIN
-    x, y = (centre + generator.randint(-WANDER, WANDER) for centre in PLACES[place])
+    x, y = (centre + generator.randint(-WANDER, WANDER) for centre in POSITIONS[position])
     x, y = (int(min(max(value, SIDE - reach + 1), reach)) for value in (x, y))
-    return (_at(thing, x, y),), f"{_named(thing)} {place}"
+    return (_at(thing, x, y),), f"{_named(thing)} {position}"
 
 
 def _inside(generator: random.Random) -> tuple[tuple[Thing, ...], str]:
@@ -111,8 +111,8 @@ def _row(generator: random.Random, number: int) -> tuple[tuple[Thing, ...], str]
         return (), ""
     cuts = sorted(generator.uniform(0, spare) for _ in range(number))
     along, end = [], float(MARGIN)
-    for place, radius in enumerate(radii):
-        along.append(round(cuts[place] + end + radius))
+    for index, radius in enumerate(radii):
+        along.append(round(cuts[index] + end + radius))
         end += 2 * radius + GAP
     middle = generator.uniform(16, SIDE - 16)
     across = [_across(generator, middle, radius) for radius in radii]
@@ -136,8 +136,8 @@ def _named(thing: Thing) -> str:
 
 def mentions(scene: Scene, caption: str) -> list[tuple[Thing, tuple[int, int]]]:
     """Each thing in the order of the caption, with the characters (start, end) of its noun."""
-    found, end = [], 0
+    mentioned, end = [], 0
     for thing in scene.things[::-1] if " inside " in caption else scene.things:
         end = caption.index(thing.words, end) + len(thing.words)
-        found.append((thing, (end - len(thing.shape), end)))
-    return found
+        mentioned.append((thing, (end - len(thing.shape), end)))
+    return mentioned

@@ -14,7 +14,7 @@ ABOUT = "question answering over short stories with pronouns: where is someone o
 EXAMPLE = Example("Mary took the key. She went to the garden. Where is the key?", "garden")
 SENTENCES = range(2, 7)
 NAMES = sorted(PEOPLE)
-THINGS = 0.9  # how often a thing is asked for, if it can be: its answer takes two sentences
+THINGS = 0.9  # how often the question is about a thing, where one is possible: its answer takes two sentences
 LAST_PLACE = 0.4  # how often the answer may simply be the last place named, where there is another question
 
 
@@ -52,7 +52,7 @@ class Story:
 
 
 def make(config: DataSettings) -> Corpus:
-    rows = {split: [story.example() for story in found] for split, found in stories(config).items()}
+    rows = {split: [story.example() for story in split_stories] for split, split_stories in stories(config).items()}
     return Corpus(
         name="stories",
         **rows,
@@ -69,32 +69,32 @@ def stories(config: DataSettings) -> dict[str, list[Story]]:
     """The stories of the corpus, split by split, all different."""
     wanted = counts(config, 50_000, 1000, available=10_000_000, remedy="ask for fewer")
     generator = random.Random(f"stories {config.seed}")
-    found: dict[str, Story] = {}
-    while len(found) < wanted.total:
+    by_source: dict[str, Story] = {}
+    while len(by_source) < wanted.total:
         story = tell(generator)
         if story is not None:
-            found.setdefault(story.example().source, story)
-    told = list(found.values())
+            by_source.setdefault(story.example().source, story)
+    different = list(by_source.values())
     return {
-        "test": told[: wanted.test],
-        "dev": told[wanted.test : wanted.test + wanted.dev],
-        "train": told[wanted.test + wanted.dev :],
+        "test": different[: wanted.test],
+        "dev": different[wanted.test : wanted.test + wanted.dev],
+        "train": different[wanted.test + wanted.dev :],
     }
 
 
 def tell(generator: random.Random) -> Story | None:
-    """One story, or None where nothing in it can be asked."""
+    """One story, or None where it answers no question."""
     people = generator.sample(NAMES, 3)
     world = World(people, generator.sample(OBJECTS, 2))
     events = [world.happen(generator) for _ in range(pick(generator, SENTENCES))]
     people_first = generator.random() > THINGS
-    asked = [*people, *world.things] if people_first else [*world.things, *people]
-    known = [(name, answer) for name in asked if (answer := world.where(name))]
+    names = [*people, *world.things] if people_first else [*world.things, *people]
+    known = [(name, answer) for name in names if (answer := world.where(name))]
     if not known:
         return None
     name, answer = known[0]
     if answer.place == world.last_place and generator.random() > LAST_PLACE:
-        name, answer = next((one for one in known if one[1].place != world.last_place), known[0])
+        name, answer = next(((n, a) for n, a in known if a.place != world.last_place), known[0])
     question = f"Where is {name}?" if name in PEOPLE else f"Where is the {name}?"
     return _write(generator, events, question, answer.place, answer.supporting)
 
@@ -115,11 +115,11 @@ def _write(
         if before is not None and before.people == event.people and generator.random() < 2 / 3:
             word = PEOPLE[event.people[0]] if len(event.people) == 1 else "they"
             pronouns.append(Pronoun(word, subject, Span(start, start + len(word)), named))
-            written = word.capitalize()
+            shown = word.capitalize()
         else:
-            written = subject
-            named = Span(start, start + len(written))
-        text += (" " if text else "") + f"{written} {event.action}."
+            shown = subject
+            named = Span(start, start + len(shown))
+        text += (" " if text else "") + f"{shown} {event.action}."
         spans.append(Span(start, len(text)))
         before = event
     return Story(text, question, answer, tuple(spans), supporting, tuple(pronouns))

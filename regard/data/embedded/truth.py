@@ -28,26 +28,31 @@ def truths(config: DataSettings) -> dict[Example, Truth]:
             for date in (*dates["dev"], *dates["test"])
         }
     if config.corpus == "stories":
-        told = stories(few)
+        by_split = stories(few)
         return {
-            story.example(): Truth(antecedents=tuple((one.where, one.antecedent_where) for one in story.pronouns))
-            for story in (*told["dev"], *told["test"])
+            story.example(): Truth(
+                antecedents=tuple((pronoun.where, pronoun.antecedent_where) for pronoun in story.pronouns)
+            )
+            for story in (*by_split["dev"], *by_split["test"])
         }
     return {}
 
 
 def _same_field(source: tuple[Piece, ...], target: tuple[Piece, ...]) -> tuple[tuple[Span, Span], ...]:
-    """Year with year, month with month; a source in figures alone names them all in one word."""
+    """Year with year, month with month; a source of figures alone has all of them in one word."""
     return tuple(
-        (one, other) for kind, one in _fields(source) for its_kind, other in _fields(target) if kind == its_kind
+        (span, target_span)
+        for kind, span in _fields(source)
+        for target_kind, target_span in _fields(target)
+        if kind == target_kind
     )
 
 
 def _fields(pieces: tuple[Piece, ...]) -> list[tuple[str, Span]]:
-    found, start = [], 0
+    fields, start = [], 0
     for piece in pieces:
         end = start + len(piece.text)
         if piece.kind != "text":
-            found.append((piece.kind, Span(start, end)))
+            fields.append((piece.kind, Span(start, end)))
         start = end
-    return found
+    return fields

@@ -28,7 +28,7 @@ Item = TypeVar("Item")
 
 
 def pick(generator: random.Random, items: Sequence[Item]) -> Item:
-    """One of them; three times as fast as `choice`, which is felt in 300,000 sentences."""
+    """One of them; three times as fast as `choice`, which counts in 300,000 sentences."""
     return items[int(generator.random() * len(items))]
 
 
@@ -41,7 +41,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownPlace:
     """A place, and the sentences (by index, in order) that together say so."""
 
     place: str
@@ -49,29 +49,29 @@ class Known:
 
 
 class World:
-    """What the sentences told so far say. Places are unknown until a sentence gives them."""
+    """What the sentences so far say. Places are unknown until a sentence gives them."""
 
     def __init__(self, people: list[str], things: list[str]) -> None:
         self.people = people
         self.things = things
-        self._person_at: dict[str, Known] = {}
-        self._thing_at: dict[str, Known] = {}
+        self._person_at: dict[str, KnownPlace] = {}
+        self._thing_at: dict[str, KnownPlace] = {}
         self._holder: dict[str, tuple[str, int]] = {}
         self._lost: set[str] = set()
         self.last_place = ""
         self._last: tuple[str, ...] = ()
-        self._told = 0
+        self._count = 0
 
-    def where(self, name: str) -> Known | None:
+    def where(self, name: str) -> KnownPlace | None:
         """The place of a person or thing, if the sentences decide it."""
         if name in self._holder:
             person, taken = self._holder[name]
             at = self._person_at.get(person)
-            return Known(at.place, tuple(sorted({taken, *at.supporting}))) if at else None
+            return KnownPlace(at.place, tuple(sorted({taken, *at.supporting}))) if at else None
         return self._person_at.get(name) or self._thing_at.get(name)
 
     def happen(self, generator: random.Random) -> Event:
-        """Something that can happen does; half of the time to whoever the last sentence was about."""
+        """A random event that is possible; half of the time its subject is that of the last sentence."""
         subject: tuple[str, ...]
         if self._last and generator.random() < 0.5:
             subject = self._last
@@ -81,7 +81,7 @@ class World:
             subject = (pick(generator, self.people),)
         event = self._act(generator, subject)
         self._last = subject
-        self._told += 1
+        self._count += 1
         return event
 
     def _act(self, generator: random.Random, subject: tuple[str, ...]) -> Event:
@@ -103,7 +103,7 @@ class World:
         return at is None or (here is not None and here.place == at.place)
 
     def _take(self, generator: random.Random, person: str, thing: str) -> Event:
-        self._holder[thing] = (person, self._told)
+        self._holder[thing] = (person, self._count)
         self._thing_at.pop(thing, None)
         return Event((person,), f"{pick(generator, TAKES)} the {thing}")
 
@@ -113,7 +113,7 @@ class World:
         if at is None:
             self._lost.add(thing)
         else:
-            self._thing_at[thing] = Known(at.place, (*at.supporting, self._told))
+            self._thing_at[thing] = KnownPlace(at.place, (*at.supporting, self._count))
         return Event((person,), f"{pick(generator, DROPS)} the {thing}")
 
     def _move(self, generator: random.Random, subject: tuple[str, ...]) -> Event:
@@ -123,5 +123,5 @@ class World:
             place = pick(generator, PLACES)
         self.last_place = place
         for person in subject:
-            self._person_at[person] = Known(place, (self._told,))
+            self._person_at[person] = KnownPlace(place, (self._count,))
         return Event(subject, f"{pick(generator, MOVES)} the {place}")

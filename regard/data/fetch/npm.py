@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.data.fetch.wheels import Progress
+from regard.data.fetch.wheels import Notify
 from regard.errors import UserError
 from regard.files import cannot_write, write_bytes
 
@@ -31,12 +31,12 @@ class Package:
     path: Path  # of its archive
 
 
-def package(name: str, folder: Path, progress: Progress) -> Package:
+def package(name: str, folder: Path, notify: Notify) -> Package:
     """The one in the folder, or else the newest from the registry, put there when its checksum is right."""
     note, archive = folder / f"{name}.json", folder / f"{name}.tgz"
     if not (note.is_file() and archive.is_file()):
         about = _about(name)
-        progress(f"downloading {name} {about['version']} from {_registry()}")
+        notify(f"downloading {name} {about['version']} from {_registry()}")
         data = _get(about["tarball"])
         _check(name, data, about["integrity"])
         try:
@@ -52,31 +52,33 @@ def package(name: str, folder: Path, progress: Progress) -> Package:
         raise UserError(f"{note} is damaged ({error}); delete {folder} and fetch again") from None
 
 
-def members(one: Package, wanted: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+def members(source: Package, wanted: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """(name, content) of each file whose path inside the package begins with one of these."""
     taken = 0
     try:
-        with tarfile.open(one.path, "r:gz") as archive:
+        with tarfile.open(source.path, "r:gz") as archive:
             for member in archive:
                 name = member.name.removeprefix("package/")
                 file = archive.extractfile(member) if member.isfile() and name.startswith(wanted) else None
                 if file is not None:
                     taken += member.size
                     if taken > LARGEST:
-                        raise UserError(f"{one.path}: more than {LARGEST:,} bytes to read; it is not what it should be")
+                        raise UserError(
+                            f"{source.path}: more than {LARGEST:,} bytes to read; it is not what it should be"
+                        )
                     yield name, file.read()
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise UserError(f"{one.path} is damaged ({error}); delete {one.path.parent} and fetch again") from None
+        raise UserError(f"{source.path} is damaged ({error}); delete {source.path.parent} and fetch again") from None
 
 
 def _about(name: str) -> dict[str, str]:
     """What the registry says of the newest version."""
     try:
-        found: dict[str, Any] = json.loads(_get(f"{_registry()}/{name}/latest"))
-        dist = found["dist"]
+        entry: dict[str, Any] = json.loads(_get(f"{_registry()}/{name}/latest"))
+        dist = entry["dist"]
         return {
-            "version": str(found["version"]),
-            "licence": str(found.get("license", "unknown")),
+            "version": str(entry["version"]),
+            "licence": str(entry.get("license", "unknown")),
             "tarball": str(dist["tarball"]),
             "integrity": str(dist["integrity"]),
         }

@@ -17,7 +17,7 @@ from pathlib import Path
 from regard.errors import UserError
 from regard.files import cannot_write
 
-Progress = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,21 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
 
 
-def wheels(packages: tuple[str, ...], folder: Path, progress: Progress) -> list[Wheel]:
+def wheels(packages: tuple[str, ...], folder: Path, notify: Notify) -> list[Wheel]:
     """One wheel a package: those in the folder, or else the newest from the registry, put there when complete."""
     if not folder.is_dir():
-        _download(packages, folder, progress)
-    found = {}
+        _download(packages, folder, notify)
+    archives = {}
     for path in sorted(folder.glob("*.whl")):
-        found[path.name.split("-")[0].replace("_", "-")] = path
-    missing = [package for package in packages if package not in found]
+        archives[path.name.split("-")[0].replace("_", "-")] = path
+    missing = [package for package in packages if package not in archives]
     if missing:
         raise UserError(f"{folder} has no wheel of {', '.join(missing)}; delete that folder and fetch again")
-    progress(f"reading {', '.join(found[package].name for package in packages)} ({folder})")
-    return [_describe(found[package]) for package in packages]
+    notify(f"reading {', '.join(archives[package].name for package in packages)} ({folder})")
+    return [_describe(archives[package]) for package in packages]
 
 
-def _download(packages: tuple[str, ...], folder: Path, progress: Progress) -> None:
+def _download(packages: tuple[str, ...], folder: Path, notify: Notify) -> None:
     if importlib.util.find_spec("pip") is None:
         raise UserError(f"pip is not installed beside {sys.executable}; install it with `python -m ensurepip`")
     try:
@@ -56,7 +56,7 @@ def _download(packages: tuple[str, ...], folder: Path, progress: Progress) -> No
         raise cannot_write(folder, error) from None
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar=off", "--retries=2", "--timeout=20"]
-    progress(f"downloading {' and '.join(packages)} with pip (about 180 MB, once)")
+    notify(f"downloading {' and '.join(packages)} with pip (about 180 MB, once)")
     try:
         done = subprocess.run(
             [*command, *options, "--dest", str(draft), *packages], capture_output=True, text=True, errors="replace"

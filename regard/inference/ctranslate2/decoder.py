@@ -18,11 +18,11 @@ from regard.config import ModelSettings, SearchSettings
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.errors import UserError
-from regard.inference.batching import Progress, generation_limit, plan_batches, too_long
+from regard.inference.batching import ProgressCallback, generation_limit, plan_batches, too_long
 from regard.inference.ctranslate2.conversion import POSITIONS, Precision, built_model, why_not
 from regard.inference.hypothesis import Hypothesis, hypothesis
 from regard.models.seq2seq import Model
-from regard.threads import same_threads
+from regard.threads import limit_threads
 
 # The most of a batch: with fewer of them a step's own price weighs more, with more what a step reads leaves the cache.
 SENTENCES: dict[Precision, int] = {"float32": 128, "int8": 96}
@@ -62,7 +62,7 @@ class FastDecoder:
         self._threads = threads
         self._lexicon = lexicon
         options = {"inter_threads": threads, "intra_threads": 1}
-        with same_threads():  # it would leave torch one
+        with limit_threads():  # it would leave torch one
             try:
                 built = built_model(model, config, folder, precision, lexicon)
                 self._translator = ctranslate2.Translator(str(built), "cpu", **options)
@@ -71,7 +71,7 @@ class FastDecoder:
                 self._translator = ctranslate2.Translator(str(built), "cpu", **options)
 
     def decode(
-        self, sources: Sequence[Sequence[int]], config: SearchSettings, progress: Progress | None = None
+        self, sources: Sequence[Sequence[int]], config: SearchSettings, progress: ProgressCallback | None = None
     ) -> Iterator[tuple[int, list[Hypothesis] | None]]:
         """The row of every source and its n_best hypotheses, as they are found; None: leave it to torch.
 

@@ -1,12 +1,12 @@
-"""Which heads matter: each is silenced in turn, and what the model loses by it is measured.
+"""Head ablation: each attention head is silenced in turn, and what the model loses without it is measured.
 
-Teacher-forced and in batches: loss per token, tokens right, and whole sentences right, which are those that greedy
-search would get right (each token is the most probable one behind the true ones before it).
+Michel et al. 2019, section 3. Teacher-forced, in batches: loss per token, token accuracy, and sentence accuracy, which
+is that of greedy search (each token is the most probable one after the true ones before it).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,12 +14,13 @@ from regard.analysis.ablation import attention_heads, without
 from regard.data.batches import Batch
 from regard.errors import UserError
 from regard.evaluation import TeacherForced, teacher_forced
+from regard.inference import ProgressCallback
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 
 
 @dataclass(frozen=True)
-class SweepRow:
+class HeadAblationRow:
     """The model without one head, or (head None) without a whole attention."""
 
     attention: str
@@ -34,20 +35,20 @@ class SweepRow:
 
 
 @dataclass(frozen=True)
-class SweepReport:
-    """Most is lost without the first row. A loss that falls is told as it is: the head did harm."""
+class HeadAblationReport:
+    """Ranked by the loss without the part, highest first. Where the loss falls, the head did harm."""
 
     sentences: int
     whole: TeacherForced
-    rows: tuple[SweepRow, ...]
+    rows: tuple[HeadAblationRow, ...]
 
     def as_dict(self) -> dict[str, Any]:
         rows = [{**asdict(row), "name": row.name, "loss_rise": row.loss - self.whole.loss} for row in self.rows]
         return {"sentences": self.sentences, "whole": self.whole.as_dict(), "rows": rows}
 
 
-def silenced_parts(model: Model) -> list[tuple[str, int | None]]:
-    """Every attention, and where it has several heads, every head."""
+def ablated_parts(model: Model) -> list[tuple[str, int | None]]:
+    """Every attention (head None), and every head of those that have several."""
     return [
         (name, head)
         for name, heads in attention_heads(model).items()
@@ -55,9 +56,11 @@ def silenced_parts(model: Model) -> list[tuple[str, int | None]]:
     ]
 
 
-def sweep(model: Model, batches: Sequence[Batch], progress: Callable[[int], None] | None = None) -> SweepReport:
-    """One pass over the batches for the whole model, and one without each part."""
-    parts = silenced_parts(model)
+def ablate_heads(
+    model: Model, batches: Sequence[Batch], progress: ProgressCallback | None = None
+) -> HeadAblationReport:
+    """Loss and accuracy of the whole model, and without each part."""
+    parts = ablated_parts(model)
     if not parts:
         raise UserError("this model has no attention, so there is no head to silence")
     whole = teacher_forced(model, batches)
@@ -65,16 +68,16 @@ def sweep(model: Model, batches: Sequence[Batch], progress: Callable[[int], None
     for attention, head in parts:
         name = attention if head is None else f"{attention}.{head}"
         with watching(model, without(model, [name]), record=False):
-            left = teacher_forced(model, batches)
-        rows.append(SweepRow(attention, head, left.loss, left.token_accuracy, left.sentence_accuracy))
+            ablated = teacher_forced(model, batches)
+        rows.append(HeadAblationRow(attention, head, ablated.loss, ablated.token_accuracy, ablated.sentence_accuracy))
         if progress is not None:
             progress(1)
     ranked = tuple(sorted(rows, key=lambda row: -row.loss))
-    return SweepReport(sum(len(batch.rows) for batch in batches), whole, ranked)
+    return HeadAblationReport(sum(len(batch.rows) for batch in batches), whole, ranked)
 
 
-def render(report: SweepReport) -> str:
-    """The table, what matters most first."""
+def render(report: HeadAblationReport) -> str:
+    """The table, the greatest loss first."""
     whole = report.whole
     width = max(22, *(len(row.name) + 2 for row in report.rows))
     lines = [

@@ -1,4 +1,4 @@
-"""A contestant in a process of its own, which answers each line that it is sent with one."""
+"""A benchmarked system in a process of its own, which answers each line of input with one line of output."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from _environments import LeftOutError
 SECONDS_TO_END = 30.0
 
 
-class Conversation:
-    """Begins where the process says that it is ready; what it says on stderr is shown as it is."""
+class WorkerProcess:
+    """Starts when the process prints "ready"; its stderr is shown."""
 
     def __init__(self, command: list[str]) -> None:
         try:
@@ -44,7 +44,7 @@ class Conversation:
         self._code()
 
     def _code(self) -> int:
-        """Of its end, which comes when nobody asks any more."""
+        """The exit code: closing stdin ends the process."""
         with suppress(OSError):
             self._stdin.close()
         try:

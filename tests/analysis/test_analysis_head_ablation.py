@@ -1,4 +1,4 @@
-"""The sweep ranks what is lost, and counts sentences as greedy search would."""
+"""Head ablation ranks what is lost, and counts sentences as greedy search would."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.analysis.sweep import render, silenced_parts, sweep
+from regard.analysis.head_ablation import ablate_heads, ablated_parts, render
 from regard.errors import UserError
 from regard.nn.taps import watched
 from regard.pipeline import load
@@ -17,8 +17,8 @@ def test_every_part_is_silenced_and_ranked(translator_run: Path) -> None:
     model = load(translator_run)
     examples = model.run.examples("dev")
     batches = model.batches(examples)
-    report = sweep(model.model, batches)
-    parts = silenced_parts(model.model)
+    report = ablate_heads(model.model, batches)
+    parts = ablated_parts(model.model)
     assert len(parts) == 3 * 3 and {(row.attention, row.head) for row in report.rows} == set(parts)
     losses = [row.loss for row in report.rows]
     assert losses == sorted(losses, reverse=True) and losses[0] > report.whole.loss + 0.1
@@ -43,4 +43,4 @@ def test_sentences_right_are_those_of_greedy_search(translator_run: Path) -> Non
 def test_a_model_without_attention_is_refused(language_run: Path) -> None:
     model = load(language_run)
     with pytest.raises(UserError, match="no attention"):
-        sweep(model.model, model.batches(model.run.examples("dev")[:2]))
+        ablate_heads(model.model, model.batches(model.run.examples("dev")[:2]))

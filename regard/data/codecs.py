@@ -1,0 +1,105 @@
+"""Codecs: each side of an example as what a model reads or predicts. A text is tokens, an image pixels, a class an id.
+
+A source codec is a Tokenizer or an ImageCodec, a target codec a Tokenizer or ClassLabels. Code outside this room knows
+only the two protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from regard.config import Settings
+from regard.config.settings import PICTURE_ENCODERS
+from regard.data.class_labels import ClassLabels
+from regard.data.examples import Corpus
+from regard.data.image_codec import ImageCodec
+from regard.data.sources import Source
+from regard.data.tokenizer import Tokenizer
+
+
+class Codec(Protocol):
+    """What source and target codecs have in common."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of tokenizer, "images" or "labels"."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Entries of the vocabulary."""
+        ...
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """The first and past-last character of each token; none of an image."""
+        ...
+
+    def same_as(self, other: object) -> bool:
+        """Whether both encode everything alike."""
+        ...
+
+    def save(self, path: str | Path) -> None: ...
+
+
+class SourceCodec(Codec, Protocol):
+    """Examples' sources → what an encoder reads."""
+
+    def encode(self, text: str, /) -> Source: ...
+
+    def encode_batch(self, texts: Sequence[str], /) -> Sequence[Source]: ...
+
+    def source_tokens(self, source: Source) -> list[str]:
+        """A name for each position that the encoder reads: tokens and the end of the sentence, or cells."""
+        ...
+
+
+class TargetCodec(Codec, Protocol):
+    """Examples' targets ↔ the ids that a decoder or a classifier predicts."""
+
+    @property
+    def end(self) -> tuple[int, ...]:
+        """Ids that end every target: EOS, or none."""
+        ...
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def decode(self, ids: Iterable[int]) -> str: ...
+
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """A readable text for each id."""
+        ...
+
+
+def train_codecs(config: Settings, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
+    """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
+    kind, size = config.tokenizer.kind, config.tokenizer.size
+    assert kind is not None, "complete the configuration first"
+    sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
+    if config.tokenizer.shared:
+        assert corpus.images is None
+        both = Tokenizer.train([*sources, *targets], kind, size)
+        return both, both
+    if corpus.images is None:
+        source = Tokenizer.train(sources, kind, size)
+    else:
+        source = ImageCodec.train(sources, config.model.image_size, corpus.images)
+    classes = config.model.decoder == "none"
+    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, kind, size)
+
+
+def load_codecs(
+    source_file: Path, target_file: Path, config: Settings, images: Path | None = None
+) -> tuple[SourceCodec, TargetCodec]:
+    """What was saved of `train_codecs`; one file holds both where they are one. Images are read from `images`."""
+    if config.model.encoder in PICTURE_ENCODERS:
+        source = ImageCodec.load(source_file, config.model.image_size, images or Path())
+    else:
+        source = Tokenizer.load(source_file)
+        if config.tokenizer.shared and config.model.decoder != "none":
+            return source, source
+    classes = config.model.decoder == "none"
+    return source, ClassLabels.load(target_file) if classes else Tokenizer.load(target_file)

@@ -1,0 +1,85 @@
+"""Analyses of a trained run over many sentences: probes, heads silenced in turn, roles of heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.analysis.head_ablation import HeadAblationReport, ablate_heads
+from regard.analysis.probes import ProbeReport, probe_positions, probe_tags
+from regard.analysis.roles import RolesReport, known_tokens, measure_roles
+from regard.data.corpus import Example
+from regard.data.embedded.truth import Truth, truths
+from regard.data.tagged import Tagged, read_tagged
+from regard.errors import UserError
+from regard.inference import ProgressCallback
+from regard.pipeline.interface import Pipeline
+
+FEWEST = 10  # sentences that a probe is trained and tested on
+
+
+@dataclass(frozen=True)
+class ProbeData:
+    """The sentences of a probe; `tagged` where it predicts tags, else it predicts positions."""
+
+    examples: list[Example]
+    tagged: list[Tagged] | None = None
+
+
+def probe_data(
+    pipeline: Pipeline, tags: str | Path | None = None, column: str = "upos", sentences: int = 300
+) -> ProbeData:
+    """Development examples of the run, or the sentences of a file of tags with the greedy outputs for them."""
+    if tags is None:
+        examples = pipeline.run.examples("dev")[:sentences]
+        if len(examples) < FEWEST:
+            raise UserError(
+                f"{pipeline.run.path} holds {len(examples)} development examples; a probe needs {FEWEST} at least"
+            )
+        return ProbeData(examples)
+    tagged = read_tagged(tags, column)[:sentences]
+    texts = [sentence.text for sentence in tagged]
+    results = pipeline.translate_all(texts, pipeline.search_with(beams=1, n_best=1))
+    return ProbeData([Example(text, result.text) for text, result in zip(texts, results, strict=True)], tagged)
+
+
+def probe(pipeline: Pipeline, data: ProbeData, seed: int = 1, progress: ProgressCallback | None = None) -> ProbeReport:
+    """How well a linear layer predicts positions or tags from the states of each layer.
+
+    `seed`: of the random weights and the control task. `progress` counts each example twice.
+    """
+    trained = pipeline.trace_all(data.examples, progress)
+    untrained = pipeline.untrained(seed).trace_all(data.examples, progress)
+    if data.tagged is None:
+        return probe_positions(trained, untrained, seed)
+    return probe_tags(trained, untrained, data.tagged, seed)
+
+
+def head_ablation(
+    pipeline: Pipeline, examples: Sequence[Example], progress: ProgressCallback | None = None
+) -> HeadAblationReport:
+    """What the model loses when each attention and each head is silenced in turn."""
+    batches = pipeline.batches(examples)
+    if batches is None:
+        raise UserError("an example is longer than the positions of the model; take fewer sentences (--sentences)")
+    return ablate_heads(pipeline.model, batches, progress)
+
+
+def head_roles(
+    pipeline: Pipeline, examples: Sequence[Example], progress: ProgressCallback | None = None
+) -> RolesReport:
+    """What each head attends to: the previous token, the next, the same word …"""
+    source_codec, target_codec = pipeline.run.source_codec, pipeline.run.target_codec
+    if source_codec.kind == "images":
+        raise UserError(
+            "roles are of words in a text, and the sources of this run are images; `regard evaluate` measures pointing"
+        )
+    truth = truths(pipeline.run.config.data)
+    known = [
+        known_tokens(
+            truth.get(example, Truth()), source_codec.offsets(example.source), target_codec.offsets(example.target)
+        )
+        for example in examples
+    ]
+    return measure_roles(pipeline.trace_all(examples, progress), known)
