@@ -10,12 +10,12 @@ multiplications of our steps, over that of one large multiplication on the same 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import random
 import sys
 import time
 from collections.abc import Callable
-from itertools import accumulate
 
 import torch
 from _machine import machine
@@ -134,7 +134,7 @@ def some_texts(options: argparse.Namespace) -> list[list[str]]:
         except (regard.UserError, OSError) as error:
             sys.exit(str(error))
     draw = random.Random(1)
-    cumulative = list(accumulate(1 / rank for rank in range(1, WORDS)))
+    cumulative = list(itertools.accumulate(1 / rank for rank in range(1, WORDS)))
     words = [f"w{rank}" for rank in range(1, WORDS)]
     lengths = [max(4, round(draw.gauss(13, 4))) for _ in range(SENTENCES)]
     return [[" ".join(draw.choices(words, cum_weights=cumulative, k=length)) for length in lengths] for _ in range(2)]
