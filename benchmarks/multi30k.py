@@ -205,7 +205,7 @@ def _out(name: str, seed: int, options: argparse.Namespace) -> Path:
 
 def _report(runs: list[Path], search: dict[str, Any], options: argparse.Namespace) -> TranslationReport:
     """Of one run, or of several as an ensemble, on the test set."""
-    model = regard.load(runs[0], 2, ensemble=runs[1:])
+    model = regard.load(runs[0], 2, engine="torch", ensemble=runs[1:])
     assert isinstance(model, regard.Translator)
     tokenize = None if options.raw else "none"
     report = model.evaluate(model.run.examples("test"), model.search_with(**search), tokenize=tokenize)

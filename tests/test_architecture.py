@@ -18,6 +18,8 @@ READING_ORDER = CONTRIBUTING.partition("## Reading order")[2].partition("\n## ")
 ORDER = re.findall(r"^\d+\. `([a-z0-9]+)(?:/|\.py)`", READING_ORDER, re.MULTILINE)
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
 BENCHMARKS = {f"benchmarks/{path.name}": path for path in sorted((ROOT.parent / "benchmarks").glob("*.py"))}
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES.values()}
+TESTS = sorted(Path(__file__).parent.rglob("test_*.py"))
 DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms
 
 
@@ -44,13 +46,38 @@ def test_the_reading_order_names_every_room_once() -> None:
 @pytest.mark.parametrize("file", [file for file in FILES if file not in DOORS])
 def test_nothing_imports_against_the_reading_order(file: str) -> None:
     later = ORDER[ORDER.index(room(file)) + 1 :]  # a room without a place in the order fails here
-    for name in imported(ast.parse(FILES[file].read_text(encoding="utf-8"))):
+    for name in imported(TREES[FILES[file]]):
         assert name not in later and (name in ORDER or name.startswith("__") or room(file) == "cli")
+
+
+MODULES = {f"regard.{file[:-3].replace('/', '.')}".removesuffix(".__init__"): TREES[FILES[file]] for file in FILES}
+
+
+def imports_at_load(tree: ast.Module) -> set[str]:
+    """Modules of regard that importing this file imports: neither for type checks nor inside functions."""
+    nodes, names = list(tree.body), set()
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= inner & MODULES.keys() | ({f"{node.module}"} if inner - MODULES.keys() else set())
+        elif isinstance(node, ast.Try) or (isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test)):
+            nodes += node.body
+    return names & MODULES.keys()
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    imports = {name: imports_at_load(tree) for name, tree in MODULES.items()}
+    while leaves := {name for name, used in imports.items() if not used}:
+        imports = {name: used - leaves for name, used in imports.items() if name not in leaves}
+    assert not imports, f"these modules are on an import cycle, or import one that is: {', '.join(imports)}"
 
 
 def test_the_core_imports_nothing_of_the_applications() -> None:
     """Only the commands that run them, and they themselves."""
-    users = {file for file in FILES if "apps" in imported(ast.parse(FILES[file].read_text(encoding="utf-8")))}
+    users = {file for file in FILES if "apps" in imported(TREES[FILES[file]])}
     assert {file for file in users if room(file) != "apps"} <= {"cli/compare.py", "cli/lesson.py"}
 
 

@@ -17,12 +17,12 @@ from regard.nn.taps import Replacement
 
 
 def silence(head: int | None = None) -> Replacement:
-    """Nothing is looked at: the head's context is zero."""
+    """Weights of zero: the head's context is zero."""
     return _change(head, torch.zeros_like)
 
 
 def uniform(head: int | None = None) -> Replacement:
-    """Everything that may be looked at is looked at equally."""
+    """Equal weights for all keys that may be attended to."""
 
     def flat(weights: Tensor) -> Tensor:
         allowed = (weights > 0).to(weights.dtype)
@@ -32,7 +32,7 @@ def uniform(head: int | None = None) -> Replacement:
 
 
 def permute(seed: int, head: int | None = None) -> Replacement:
-    """The same weights on other keys: how much is looked at stays, where changes."""
+    """The same weights, on other keys."""
 
     def shuffled(weights: Tensor) -> Tensor:
         generator = torch.Generator().manual_seed(seed)
@@ -42,22 +42,22 @@ def permute(seed: int, head: int | None = None) -> Replacement:
 
 
 def force(matrix: Tensor, head: int | None = None) -> Replacement:
-    """These weights (T, S) instead, whatever the model would look at."""
+    """These weights (T, S) instead of the model's."""
     return _change(head, lambda weights: matrix.to(weights.dtype).expand_as(weights))
 
 
 def patch(states: Tensor) -> Replacement:
-    """This tensor instead of the one at the tap."""
+    """This tensor instead of the one at the tap (activation patching)."""
     return lambda _: states
 
 
 def attention_heads(model: Model) -> dict[str, int]:
-    """Everything in a model that attends, and how many heads it has."""
-    found = {}
+    """Every attention of a model, and how many heads it has."""
+    heads = {}
     for name, module in model.named_modules():
         if isinstance(module, Attention):
-            found[name] = module.heads if isinstance(module, MultiHeadAttention) else 1
-    return found
+            heads[name] = module.heads if isinstance(module, MultiHeadAttention) else 1
+    return heads
 
 
 def without(model: Model, names: Iterable[str]) -> dict[str, Replacement]:
@@ -72,13 +72,13 @@ def without(model: Model, names: Iterable[str]) -> dict[str, Replacement]:
         if head is not None and head >= known[attention]:
             raise UserError(f"{name}: there is no head {head}; {attention} has heads 0 to {known[attention] - 1}")
         silenced.setdefault(f"{attention}.weights", []).append(head)
-    return {tap: _each([silence(head) for head in heads]) for tap, heads in silenced.items()}
+    return {tap: _composed([silence(head) for head in heads]) for tap, heads in silenced.items()}
 
 
-def _each(replacements: list[Replacement]) -> Replacement:
+def _composed(replacements: list[Replacement]) -> Replacement:
     def replace(weights: Tensor) -> Tensor:
-        for one in replacements:
-            weights = one(weights)
+        for replacement in replacements:
+            weights = replacement(weights)
         return weights
 
     return replace

@@ -1,4 +1,4 @@
-"""Word alignments: which source word each target word came from, read off an attention map, and how right they are."""
+"""Word alignments from attention weights: a source word for each target word; and the alignment error rate."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ Link = tuple[int, int]  # source word, target word, both from 0
 
 @dataclass(frozen=True)
 class Gold:
-    """What people say: sure links, and possible ones (which include the sure)."""
+    """A reference alignment: sure links, and possible ones (which include the sure)."""
 
     sure: frozenset[Link]
     possible: frozenset[Link]
 
 
-def align(found: AttentionMap) -> frozenset[Link]:
-    """Each target word with the source word it looked at most, heads averaged, words split at white space."""
-    return head_links(found.mean())[0]
+def align(attention: AttentionMap) -> frozenset[Link]:
+    """Each target word with the source word of its highest weight, heads averaged, words split at white space."""
+    return head_links(attention.mean())[0]
 
 
-def head_links(found: AttentionMap) -> list[frozenset[Link]]:
-    """The same for each head apart."""
-    words = found.words()
+def head_links(attention: AttentionMap) -> list[frozenset[Link]]:
+    """The same for each head."""
+    words = attention.words()
     columns = [index for index, label in enumerate(words.columns) if not is_mark(label)]
     rows = [index for index, label in enumerate(words.rows) if not is_mark(label)]
     if not columns or not rows:
-        return [frozenset()] * found.heads
+        return [frozenset()] * attention.heads
     best = words.weights[:, rows][:, :, columns].argmax(-1).tolist()  # (H, T)
-    return [frozenset((source, target) for target, source in enumerate(each)) for each in best]
+    return [frozenset((source, target) for target, source in enumerate(sources)) for sources in best]
 
 
 def diagonal(sources: int, targets: int) -> frozenset[Link]:
-    """What needs no model: the word at the same share of the way."""
-    return frozenset((place * sources // targets, place) for place in range(targets)) if sources else frozenset()
+    """A baseline without a model: the source word at the same relative position."""
+    return frozenset((target * sources // targets, target) for target in range(targets)) if sources else frozenset()
 
 
 def pharaoh(links: Iterable[Link]) -> str:
-    """The usual text format: 0-0 1-2, a line a sentence."""
+    """The Pharaoh format: 0-0 1-2, a line for each sentence."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links, key=lambda link: (link[1], link[0])))
 
 
@@ -73,37 +73,37 @@ def _gold(line: str, where: str) -> Gold:
 
 
 def check_links(gold: Sequence[Gold], examples: Sequence[Example], path: str) -> None:
-    """Links to words that are not there, or none at all, would give a rate that means nothing."""
-    for number, (one, example) in enumerate(zip(gold, examples, strict=True), start=1):
+    """Refuse links to words that do not exist, and a file without sure links: their error rate has no meaning."""
+    for number, (links, example) in enumerate(zip(gold, examples, strict=True), start=1):
         sources, targets = len(example.source.split()), len(example.target.split())
-        for source, target in sorted(one.possible):
+        for source, target in sorted(links.possible):
             if source >= sources or target >= targets:
                 raise UserError(
                     f"{path}:{number}: {source}-{target} is outside the sentence, which has {sources} source and "
                     f"{targets} target words; words are counted from 0"
                 )
-    if not any(one.sure for one in gold):
+    if not any(links.sure for links in gold):
         raise UserError(f"{path}: it has no sure link (0-0), so nothing can be found or missed; give a gold alignment")
 
 
-def alignment_error_rate(found: Iterable[frozenset[Link]], gold: Iterable[Gold]) -> float:
+def alignment_error_rate(predicted: Iterable[frozenset[Link]], gold: Iterable[Gold]) -> float:
     """AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|) over all sentences (Och & Ney 2003); 0 is perfect."""
     hits = total = 0
-    for links, truth in zip(found, gold, strict=True):
+    for links, truth in zip(predicted, gold, strict=True):
         hits += len(links & truth.sure) + len(links & truth.possible)
         total += len(links) + len(truth.sure)
     return 1 - hits / total if total else 0.0
 
 
 def true_links(example: Example, truth: Truth) -> Gold:
-    """Words that hold the same field of a date; a target word without a field may come from anywhere."""
+    """Sure links join words of aligned spans; a target word without one has a possible link to every source word."""
     sources, targets = _words(example.source), _words(example.target)
     sure = {
         (source, target)
-        for one, other in truth.aligned
-        for source, word in enumerate(sources)
-        for target, its in enumerate(targets)
-        if _overlap(word, one) and _overlap(its, other)
+        for source_span, target_span in truth.aligned
+        for source, source_word in enumerate(sources)
+        for target, target_word in enumerate(targets)
+        if _overlap(source_word, source_span) and _overlap(target_word, target_span)
     }
     free = set(range(len(targets))) - {target for _, target in sure}
     return Gold(
@@ -112,11 +112,11 @@ def true_links(example: Example, truth: Truth) -> Gold:
 
 
 def _words(text: str) -> list[Span]:
-    return [Span(*found.span()) for found in re.finditer(r"\S+", text)]
+    return [Span(*match.span()) for match in re.finditer(r"\S+", text)]
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
+def _overlap(span: Span, other: Span) -> bool:
+    return span.start < other.end and other.start < span.end
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class AlignmentRow:
 
 @dataclass(frozen=True)
 class AlignmentReport:
-    """In the order of the computation; `diagonal` is what linking words by their place would get."""
+    """Rows in the order of the computation; `diagonal` is the error rate of links by position alone."""
 
     sentences: int
     links: int  # sure ones
@@ -147,7 +147,7 @@ class AlignmentReport:
 
     @property
     def best_head(self) -> AlignmentRow:
-        """Where an attention has one head, it is that head."""
+        """The head with the lowest error rate; an attention with a single head counts as one."""
         several = {row.attention for row in self.rows if row.head is not None}
         single = [row for row in self.rows if row.head is not None or row.attention not in several]
         return min(single, key=lambda row: row.error)
@@ -157,31 +157,31 @@ class AlignmentReport:
 
 
 def measure_alignments(traces: Sequence[Trace], gold: Sequence[Gold], examples: Sequence[Example]) -> AlignmentReport:
-    """The error rate of every attention that looks at the source, heads averaged and each apart."""
+    """The error rate of every attention to the source, of the mean over heads and of each head."""
     names = traces[0].source_attentions
     if not names:
-        raise UserError("this model has no attention that looks at the source; there is nothing to align by")
+        raise UserError("this model has no attention to the source; there is nothing to align by")
     rows = []
     for name in names:
         maps = [trace.source_map(name) for trace in traces]
-        rows.append(AlignmentRow(name, None, _error([align(one) for one in maps], gold)))
+        rows.append(AlignmentRow(name, None, _error([align(attention) for attention in maps], gold)))
         if maps[0].heads > 1:
-            each = zip(*(head_links(one) for one in maps), strict=True)
-            rows += [AlignmentRow(name, head, _error(found, gold)) for head, found in enumerate(each)]
-    straight = [diagonal(len(one.source.split()), len(one.target.split())) for one in examples]
-    return AlignmentReport(len(gold), sum(len(one.sure) for one in gold), _error(straight, gold), tuple(rows))
+            by_head = zip(*(head_links(attention) for attention in maps), strict=True)
+            rows += [AlignmentRow(name, head, _error(links, gold)) for head, links in enumerate(by_head)]
+    baseline = [diagonal(len(example.source.split()), len(example.target.split())) for example in examples]
+    return AlignmentReport(len(gold), sum(len(links.sure) for links in gold), _error(baseline, gold), tuple(rows))
 
 
-def _error(found: Iterable[frozenset[Link]], gold: Iterable[Gold]) -> float:
-    return 100 * alignment_error_rate(found, gold)
+def _error(predicted: Iterable[frozenset[Link]], gold: Iterable[Gold]) -> float:
+    return 100 * alignment_error_rate(predicted, gold)
 
 
 def render(report: AlignmentReport) -> str:
-    """The table."""
+    """The report as a table."""
     width = max(18, *(len(row.name) + 2 for row in report.rows))
     lines = [f"alignment error rate in % on {report.sentences} sentences with {report.links} links; 0 is perfect", ""]
     for row in report.rows:
         lines.append(f"{row.name:<{width}}{row.error:6.1f}" + ("  all heads" if row.head is None else ""))
-    lines += [f"{'(by place alone)':<{width}}{report.diagonal:6.1f}", ""]
+    lines += [f"{'(by position alone)':<{width}}{report.diagonal:6.1f}", ""]
     lines += [f"best: {report.best.name}", f"best head: {report.best_head.name}"]
     return "\n".join(lines)

@@ -1,8 +1,8 @@
-"""Linear probes: what can be read off a hidden state by one linear layer, and off a model that knows nothing.
+"""Linear probes: what one linear layer can predict from a hidden state.
 
-Beside the probe's accuracy stands what makes it mean something: always naming the most frequent class; the same model
-with random weights; and a control task, where each word has a random label (Hewitt & Liang 2019): selectivity is how
-far the probe is above that. For positions the mean distance from the truth is given too (Haviv 2022).
+The baselines of a probe's accuracy: the most frequent class; the same model with random weights; and a control task,
+where each word has a random label (Hewitt & Liang 2019): selectivity is accuracy minus that of the control task. For
+positions the mean distance from the true one is reported, too (Haviv 2022).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ STATES = ".states"
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """One layer's states of many sentences, with what is to be read off each."""
+class LabelledStates:
+    """One layer's states of many sentences, with the label that is predicted from each."""
 
     states: Tensor  # (n, D)
     labels: Tensor  # (n,)
-    control: Tensor  # (n,) random, but the same for the same token
+    control: Tensor  # (n,) random, equal for equal tokens
     held_out: Tensor  # (n,) True: of a sentence that the probe is not trained on
 
 
@@ -66,7 +66,7 @@ class ProbeReport:
 
 
 def probe_positions(trained: Sequence[Trace], untrained: Sequence[Trace], seed: int = 1) -> ProbeReport:
-    """Which place in the sentence a state stands at. The traces are of the same sentences by both models."""
+    """The position of a state in the sentence. The traces are of the same sentences by both models."""
     rows, tokens, classes = [], 0, 0
     for layer in state_layers(trained[0]):
         known, random_weights = (_positions(traces, layer, seed) for traces in (trained, untrained))
@@ -78,7 +78,7 @@ def probe_positions(trained: Sequence[Trace], untrained: Sequence[Trace], seed: 
 def probe_tags(
     trained: Sequence[Trace], untrained: Sequence[Trace], tagged: Sequence[Tagged], seed: int = 1
 ) -> ProbeReport:
-    """Which tag a source word has, read off the state of its last token; layers of the encoder only."""
+    """The tag of a source word, predicted from the state of its last token; layers of the encoder only."""
     names = sorted({tag for sentence in tagged for tag in sentence.tags})
     layers = [layer for layer in state_layers(trained[0]) if layer.startswith("encoder")]
     if not layers:
@@ -97,7 +97,7 @@ def state_layers(trace: Trace) -> list[str]:
 
 
 def render(report: ProbeReport) -> str:
-    """The table."""
+    """The report as a table."""
     lines = [
         f"{report.target}: {report.classes} classes, {report.tokens:,} states, a fifth of the sentences held out",
         "",
@@ -128,7 +128,7 @@ def fit(states: Tensor, labels: Tensor, classes: int) -> Tensor:
     return weights.detach()
 
 
-def _probe(layer: str, known: Labelled, random_weights: Labelled, distances: bool) -> ProbeRow:
+def _probe(layer: str, known: LabelledStates, random_weights: LabelledStates, distances: bool) -> ProbeRow:
     predicted, truth = _predict(known, known.labels)
     guessed, _ = _predict(random_weights, random_weights.labels)
     controlled, control = _predict(known, known.control)
@@ -144,8 +144,8 @@ def _probe(layer: str, known: Labelled, random_weights: Labelled, distances: boo
     )
 
 
-def _predict(data: Labelled, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Labels of the held-out states: as a probe trained on the others says, and in truth."""
+def _predict(data: LabelledStates, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Labels of the held-out states: those that a probe trained on the others predicts, and the true ones."""
     train, test = ~data.held_out, data.held_out
     mean, spread = data.states[train].mean(0), data.states[train].std(0).clamp_min(1e-6)
     states = (data.states - mean) / spread
@@ -153,7 +153,7 @@ def _predict(data: Labelled, labels: Tensor) -> tuple[Tensor, Tensor]:
     return (_with_one(states[test]) @ weights).argmax(-1), labels[test]
 
 
-def _positions(traces: Sequence[Trace], layer: str, seed: int) -> Labelled:
+def _positions(traces: Sequence[Trace], layer: str, seed: int) -> LabelledStates:
     states, labels, tokens, held_out = [], [], [], []
     for number, trace in enumerate(traces):
         rows = trace.tensors[layer + STATES][0]
@@ -164,10 +164,10 @@ def _positions(traces: Sequence[Trace], layer: str, seed: int) -> Labelled:
         tokens += names
         held_out += [number % 5 == 4] * len(names)
     control = _random_labels(tokens, labels, seed)
-    return Labelled(torch.cat(states), torch.tensor(labels), torch.tensor(control), torch.tensor(held_out))
+    return LabelledStates(torch.cat(states), torch.tensor(labels), torch.tensor(control), torch.tensor(held_out))
 
 
-def _tags(traces: Sequence[Trace], tagged: Sequence[Tagged], layer: str, names: list[str], seed: int) -> Labelled:
+def _tags(traces: Sequence[Trace], tagged: Sequence[Tagged], layer: str, names: list[str], seed: int) -> LabelledStates:
     states, labels, words, held_out = [], [], [], []
     for number, (trace, sentence) in enumerate(zip(traces, tagged, strict=True)):
         groups = [group for group in word_groups(trace.source_tokens) if not is_mark(trace.source_tokens[group[-1]])]
@@ -177,11 +177,11 @@ def _tags(traces: Sequence[Trace], tagged: Sequence[Tagged], layer: str, names: 
         words += sentence.words
         held_out += [number % 5 == 4] * len(groups)
     control = _random_labels(words, labels, seed)
-    return Labelled(torch.cat(states), torch.tensor(labels), torch.tensor(control), torch.tensor(held_out))
+    return LabelledStates(torch.cat(states), torch.tensor(labels), torch.tensor(control), torch.tensor(held_out))
 
 
 def _random_labels(tokens: list[str], labels: list[int], seed: int) -> list[int]:
-    """A label for each kind of token, drawn as often as the real ones occur."""
+    """A label for each token type, drawn from the distribution of the true labels."""
     generator = random.Random(seed)
     chosen = {token: generator.choice(labels) for token in sorted(set(tokens))}
     return [chosen[token] for token in tokens]

@@ -1,8 +1,8 @@
-"""A trace: every attention and every hidden state of one teacher-forced pass, by the name of its tap."""
+"""A trace: every attention and every hidden state of one teacher-forced forward pass, by the name of its tap."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -18,18 +18,19 @@ from regard.analysis.rollout import cross_rollout, self_rollout
 from regard.data.sources import Source
 from regard.errors import UserError
 from regard.files import write_bytes, write_text
+from regard.inference import ProgressCallback
 from regard.inference.batching import device_of, pad_sources
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 
 WEIGHTS, FIELD, ROLLOUT = ".weights", ".field", "rollout"
-WITHIN = ("self_attention", "convolution")  # rows and columns are of one side
-TOGETHER = 4096  # tokens of one pass: its maps are all kept
+SELF = ("self_attention", "convolution")  # rows and columns are of one side
+BATCH_TOKENS = 4096  # of one forward pass: all its maps are kept
 
 
 @dataclass(frozen=True)
 class ForcedPair:
-    """What a model is given and what it is told to write: ids for the pass, tokens for the labels."""
+    """A source and the target that is forced: ids for the model, tokens for the labels of a map."""
 
     source: Source  # ids without EOS, or an image
     target_in: list[int]  # with BOS
@@ -40,12 +41,12 @@ class ForcedPair:
 
 @dataclass(frozen=True)
 class Trace:
-    """`tensors` of a single pair; tokens carry `<s>` and `</s>` where the model saw or wrote them."""
+    """`tensors` of a single pair; tokens include `<s>` and `</s>` where they are inputs or outputs."""
 
     tensors: dict[str, Tensor]
     source_tokens: tuple[str, ...]  # with the end of the sentence
-    input_tokens: tuple[str, ...]  # what the decoder was given, with the start
-    output_tokens: tuple[str, ...]  # what it wrote, with the end
+    input_tokens: tuple[str, ...]  # of the decoder, with the start of the sentence
+    output_tokens: tuple[str, ...]  # with the end of the sentence
 
     @property
     def attentions(self) -> list[str]:
@@ -59,7 +60,7 @@ class Trace:
         return self.attentions + [f"{side}.{ROLLOUT}" for side in self._rollouts()] + fields
 
     def attention(self, name: str) -> AttentionMap:
-        """The map of one of `maps`: rows are queries, columns are keys. A receptive field is 1 where it can see."""
+        """The map of one of `maps`: rows are queries, columns are keys. A receptive field is 1 for keys within it."""
         if name not in self.maps:
             raise UserError(f"no attention is called {name!r}; this model has: {', '.join(self.maps) or 'none'}")
         if name.endswith(f".{ROLLOUT}"):
@@ -70,7 +71,7 @@ class Trace:
         return AttentionMap(name, weights, rows, columns)
 
     def rollout(self, side: str) -> AttentionMap:
-        """What reaches each position through all layers of the `encoder`, or of the `decoder` from the source."""
+        """How much of each source position reaches each position through all layers of `encoder` or `decoder`."""
         if side not in self._rollouts():
             why = "it multiplies self-attention from layer to layer"
             raise UserError(
@@ -86,7 +87,7 @@ class Trace:
         return AttentionMap(f"{side}.{ROLLOUT}", reached[None], self.output_tokens, self.source_tokens)
 
     def _rollouts(self) -> list[str]:
-        """The sides whose layers all attend to themselves; a decoder that looks back needs such an encoder."""
+        """The sides whose layers all have self-attention; a decoder with cross-attention needs such an encoder."""
         encoder, decoder = (bool(self._layers(f"{side}.", "self_attention")) for side in ("encoder", "decoder"))
         alone = not self._layers("decoder.", "cross_attention")
         return ["encoder"] * encoder + ["decoder"] * (decoder and (alone or encoder))
@@ -94,12 +95,12 @@ class Trace:
     def _layers(self, side: str, kind: str) -> list[Tensor]:
         """The weights (H, T, S) of one kind of attention, layer by layer."""
         end = f"{kind}{WEIGHTS}"
-        return [each[0] for name, each in self.tensors.items() if name.startswith(side) and name.endswith(end)]
+        return [weights[0] for name, weights in self.tensors.items() if name.startswith(side) and name.endswith(end)]
 
     @property
     def source_attentions(self) -> list[str]:
-        """Those by which what is written looks at the source."""
-        return looking_at_source(self.attentions, any(map(_of_encoder, self.tensors)))
+        """Those with which the output attends to the source."""
+        return source_attentions(self.attentions, any(map(_of_encoder, self.tensors)))
 
     @property
     def default_attention(self) -> str:
@@ -110,8 +111,7 @@ class Trace:
 
     def source_map(self, name: str) -> AttentionMap:
         """One of `source_attentions`, but only its part from the output (rows) to the source (columns)."""
-        found = self.attention(name)
-        weights = found.weights[:, -len(self.output_tokens) :, : len(self.source_tokens)]
+        weights = self.attention(name).weights[:, -len(self.output_tokens) :, : len(self.source_tokens)]
         return AttentionMap(name, weights, self.output_tokens, self.source_tokens)
 
     def save(self, path: str | Path, first: str | None = None) -> Path:
@@ -147,15 +147,15 @@ class Trace:
     def _labels(self, name: str, queries: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if _of_encoder(name):
             return self.source_tokens, self.source_tokens
-        if keys == len(self.source_tokens) and not any(kind in name for kind in WITHIN):
+        if keys == len(self.source_tokens) and not any(kind in name for kind in SELF):
             return self.output_tokens, self.source_tokens
-        everything = (self.source_tokens + self.input_tokens)[-keys:] if keys > len(self.input_tokens) else ()
-        every = everything or self.input_tokens
-        return every[-queries:], every
+        both = (self.source_tokens + self.input_tokens)[-keys:] if keys > len(self.input_tokens) else ()
+        key_tokens = both or self.input_tokens
+        return key_tokens[-queries:], key_tokens
 
 
-def looking_at_source(attentions: Iterable[str], encoder: bool) -> list[str]:
-    """Those of a decoder that are no self-attention; without an encoder all, since source and target are one row."""
+def source_attentions(attentions: Iterable[str], encoder: bool) -> list[str]:
+    """Those of the decoder that are no self-attention; without an encoder all: source and target are one sequence."""
     return [name for name in attentions if not encoder or not (_of_encoder(name) or "self_attention" in name)]
 
 
@@ -168,35 +168,35 @@ def _text(tokens: tuple[str, ...]) -> str:
 
 
 def trace(model: Model, pair: ForcedPair) -> Trace:
-    """One teacher-forced pass with all taps open; what search saw step by step is the same."""
+    """The trace of one teacher-forced forward pass; the weights are those of the search, step by step."""
     return traces(model, [pair])[0]
 
 
-def traces(model: Model, pairs: Sequence[ForcedPair], progress: Callable[[int], None] | None = None) -> list[Trace]:
-    """A trace a pair, in order. Those of equal lengths pass together: without padding every map is whole."""
-    alike: dict[tuple[int, int], list[int]] = {}
+def traces(model: Model, pairs: Sequence[ForcedPair], progress: ProgressCallback | None = None) -> list[Trace]:
+    """The trace of each pair, in order. Pairs of equal lengths are one batch: no map has padding."""
+    same_lengths: dict[tuple[int, int], list[int]] = {}
     for row, pair in enumerate(pairs):
-        alike.setdefault((len(pair.source_tokens), len(pair.target_in)), []).append(row)
-    found: dict[int, Trace] = {}
-    for (source_length, target_length), rows in alike.items():
-        size = max(1, TOGETHER // (source_length + target_length))
+        same_lengths.setdefault((len(pair.source_tokens), len(pair.target_in)), []).append(row)
+    traced: dict[int, Trace] = {}
+    for (source_length, target_length), rows in same_lengths.items():
+        size = max(1, BATCH_TOKENS // (source_length + target_length))
         for first in range(0, len(rows), size):
-            some = rows[first : first + size]
-            tensors = _pass(model, [pairs[row] for row in some])
-            for place, row in enumerate(some):
-                one = pairs[row]
-                parts = {name: tensor[place : place + 1] for name, tensor in tensors.items()}
-                found[row] = Trace(parts, one.source_tokens, one.input_tokens, one.output_tokens)
+            batch = rows[first : first + size]
+            tensors = _forward(model, [pairs[row] for row in batch])
+            for index, row in enumerate(batch):
+                pair = pairs[row]
+                own_tensors = {name: tensor[index : index + 1] for name, tensor in tensors.items()}
+                traced[row] = Trace(own_tensors, pair.source_tokens, pair.input_tokens, pair.output_tokens)
             if progress is not None:
-                progress(len(some))
-    return [found[row] for row in range(len(pairs))]
+                progress(len(batch))
+    return [traced[row] for row in range(len(pairs))]
 
 
-def _pass(model: Model, pairs: list[ForcedPair]) -> dict[str, Tensor]:
+def _forward(model: Model, pairs: list[ForcedPair]) -> dict[str, Tensor]:
     with torch.inference_mode(), watching(model) as watch:
         ids, mask = pad_sources([pair.source for pair in pairs], device_of(model))
-        told = torch.tensor([one.target_in for one in pairs])
-        model(ids, mask, told)
-    fields = receptive_fields(model, len(pairs[0].source_tokens), told.shape[1])
-    seen = {f"{name}{FIELD}": field.expand(len(pairs), 1, *field.shape) for name, field in fields.items()}
-    return watch.tensors() | seen
+        target_in = torch.tensor([pair.target_in for pair in pairs])
+        model(ids, mask, target_in)
+    fields = receptive_fields(model, len(pairs[0].source_tokens), target_in.shape[1])
+    expanded = {f"{name}{FIELD}": field.expand(len(pairs), 1, *field.shape) for name, field in fields.items()}
+    return watch.tensors() | expanded

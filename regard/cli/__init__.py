@@ -28,7 +28,7 @@ app.command(
     "regard.cli.lesson:lesson", name="lesson", help="Test a claim of the lectures: experiment, numbers, verdict."
 )
 app.command("regard.cli.compare:compare", name="compare", help="Train several architectures alike and report.")
-app.command("regard.cli.describe:describe", name="describe", help="Tell what a preset, a recipe or a run is made of.")
+app.command("regard.cli.describe:describe", name="describe", help="Print the modules of a preset, a recipe or a run.")
 data = App(name="data", help="List, fetch and inspect corpora.")
 data.command("regard.cli.data:list_corpora", name="list", help="The corpora that need no download.")
 data.command("regard.cli.data:fetch", name="fetch", help="Make a real corpus from public packages.")
@@ -37,22 +37,22 @@ app.command(data)
 
 
 def main(tokens: list[str] | None = None) -> int:
-    """Run a command: 0 when it did what was asked, 2 when the input was bad (one line says why), 130 after Ctrl-C."""
+    """Run a command. Exit status: 0 after success, 2 for bad input (one line says why), 130 after Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # whatever the locale says
     try:
-        done = app(
+        status = app(
             _joined(sys.argv[1:] if tokens is None else tokens),
             exit_on_error=False,
             print_error=False,
             result_action="return_value",
         )
-        return done if isinstance(done, int) else 0
+        return status if isinstance(status, int) else 0
     except UserError as error:
         return _refuse(str(error))
     except CycloptsError as error:
-        from regard.config.load import first_problem  # here, for pydantic would double the time that --help takes
+        from regard.config.load import first_problem  # imported late: pydantic would double the time of --help
 
         argument = getattr(error, "argument", None)
         where = argument.name if argument is not None and argument.name != "*" else "command line"
@@ -60,7 +60,7 @@ def main(tokens: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("regard: stopped", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -68,10 +68,10 @@ def main(tokens: list[str] | None = None) -> int:
 
 
 def _joined(tokens: list[str]) -> list[str]:
-    """`--model.tied-embeddings true` as `--model.tied-embeddings=true`: a switch would leave the word to the recipe."""
+    """`--model.tied-embeddings true` → `--model.tied-embeddings=true`; else the value would be taken for the recipe."""
     joined: list[str] = []
     for token in tokens:
-        before = joined[-1] if joined and "--" not in joined else ""  # all is text behind a lone --
+        before = joined[-1] if joined and "--" not in joined else ""  # all is text after a lone --
         setting = before.startswith("--") and "." in before and "=" not in before
         if setting and token.lower() in ("true", "false"):
             joined[-1] += f"={token}"

@@ -39,7 +39,7 @@ def fetch(name: str, /, *, pair: str = "en-fr", languages: str = "en,fr,de", out
     pair
         home-assistant: language of the source, a hyphen, language of the target.
     languages
-        emoji: the languages of the names, with commas between; #fr behind a picture's name asks for one of several.
+        emoji: the languages of the names, with commas between; #fr after the name of an image chooses one of several.
     out
         The folder to write (data/home-assistant-PAIR, data/emoji).
     """
@@ -49,9 +49,9 @@ def fetch(name: str, /, *, pair: str = "en-fr", languages: str = "en,fr,de", out
         raise UserError(f"{name!r} cannot be fetched{near(name, FETCHABLE)}; there is: {', '.join(FETCHABLE)}")
     folder = out or Path("data") / (name if name == "emoji" else f"{name}-{pair}")
     if name == "emoji":
-        fetched = fetch_emoji(languages, folder, _tell)
+        fetched = fetch_emoji(languages, folder, _print_error)
     else:
-        fetched = fetch_home_assistant(pair, folder, _tell)
+        fetched = fetch_home_assistant(pair, folder, _print_error)
     print(f"{folder}: {fetched.train:,} train, {fetched.dev:,} dev, {fetched.test:,} test pairs")
     for why, count in sorted(fetched.dropped.items(), key=lambda item: -item[1]):
         print(f"  left out {count:,}: {why}")
@@ -85,13 +85,13 @@ def inspect(
     if name is None and not given["data"]:
         raise UserError("nothing to inspect: name a corpus or a recipe, or give --data.pairs FILE")
     recipe = name is not None and name not in EMBEDDED and not Path(name).is_dir()
-    beneath = read_recipe(name) if recipe and name else {"data": {"corpus": name}} if name else {}
-    found = inspect_corpus(load_corpus(settle(beneath, given, where="command line").data))
-    print(jsonlib.dumps(found.as_dict(), ensure_ascii=False, indent=2) if json else render(found))
+    base = read_recipe(name) if recipe and name else {"data": {"corpus": name}} if name else {}
+    report = inspect_corpus(load_corpus(settle(base, given, where="command line").data))
+    print(jsonlib.dumps(report.as_dict(), ensure_ascii=False, indent=2) if json else render(report))
     return 0
 
 
-def _tell(line: str) -> None:
+def _print_error(line: str) -> None:
     print(line, file=sys.stderr)
 
 

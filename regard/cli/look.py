@@ -152,7 +152,7 @@ def _check_out(out: Path | None, what: str, suffixes: tuple[str, ...]) -> None:
 
 
 def _check_attention(pipeline: Pipeline, attention: str | None, all: bool, out: Path | None) -> None:
-    """What would be refused in the end is refused before anything is searched for or printed."""
+    """Refuse before anything is searched for or printed."""
     from regard.analysis.ablation import attention_heads
     from regard.pipeline import Captioner
 

@@ -21,7 +21,7 @@ class _Rate(TextColumn):
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A function that takes how many more are done; with rate and time left."""
+    """A function of the number of items done since its last call; shows rate and time left."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         yield lambda _: None
@@ -34,7 +34,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """A function that takes what is done now, how much of it, and of how many; a bar a stage."""
+    """A function of the stage, how much of it is done, and its total; each stage has a bar."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         yield lambda what, done, total: None

@@ -27,7 +27,7 @@ from regard.errors import UserError
 
 __all__ = ["BOS", "EOS", "PAD", "Tokenizer"]
 
-Kind = Literal["character", "word", "bpe", "unigram"]
+TokenizerKind = Literal["character", "word", "bpe", "unigram"]
 SIZES: dict[str, int] = {"character": 8000, "word": 16000, "bpe": 8000, "unigram": 8000}
 # Below this many texts the threads of the library cost more than they bring. Above, the library uses every core
 # (unless TOKENIZERS_PARALLELISM=false), except in a forked child, where it would block.
@@ -39,14 +39,14 @@ class Tokenizer:
 
     end: tuple[int, ...] = (EOS,)
 
-    def __init__(self, kind: Kind, engine: tokenizers.Tokenizer) -> None:
-        self.kind: Kind = kind
+    def __init__(self, kind: TokenizerKind, engine: tokenizers.Tokenizer) -> None:
+        self.kind: TokenizerKind = kind
         self.engine = engine
         self.size: int = engine.get_vocab_size()
         self._readable: dict[int, str] = {}
 
     @classmethod
-    def train(cls, texts: Iterable[str], kind: Kind, size: int | None = None) -> Tokenizer:
+    def train(cls, texts: Iterable[str], kind: TokenizerKind, size: int | None = None) -> Tokenizer:
         """A vocabulary of at most `size` entries, the same for the same texts."""
         limit = SIZES[kind] if size is None else size
         least = len(SPECIALS) + len(BYTES)
@@ -123,7 +123,7 @@ class Tokenizer:
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
         with codec_content(path) as stored:
-            kind: Kind = stored["kind"]
+            kind: TokenizerKind = stored["kind"]
             if kind not in SIZES:
                 raise UserError(f"{path} holds {kind!r}, not a tokenizer of one of the kinds {', '.join(SIZES)}")
             return cls(kind, tokenizers.Tokenizer.from_str(json.dumps(stored["engine"])))

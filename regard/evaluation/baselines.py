@@ -1,7 +1,7 @@
-"""What a language model must beat: bits per character of gzip and of a character 5-gram.
+"""Baselines of a language model: bits per character of gzip and of a character 5-gram.
 
-Both have seen the training text, both pay for the end of every text as a language model pays for EOS, and neither
-counts the end as a character: the numbers stand beside `bits_per_character` of a model.
+Both are given the training text. The end of each text costs bits, as EOS does, and is not counted as a character: the
+numbers can be compared with `bits_per_character` of a model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from regard.errors import UserError
 
 BEGIN = "\ufdd0"  # a code point that Unicode keeps free of characters
 END = ""  # no character is equal to it
-SYMBOLS = 0x110000 + 1  # all code points and END: what was never seen stays possible
+SYMBOLS = 0x110000 + 1  # all code points and END: unseen symbols have a probability, too
 
 
 def language_baselines(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
@@ -35,14 +35,14 @@ class CharacterNgram:
     """Interpolated n-gram with Witten-Bell smoothing (Chen and Goodman 1998, section 2.6).
 
     P(c | h) = (count(h c) + kinds(h) P(c | h')) / (count(h) + kinds(h)), kinds(h): how many different c follow h,
-    h': h without its first character; below the empty history all symbols are equally probable.
+    h': h without its first character. Below the empty history the distribution is uniform over all symbols.
     """
 
     def __init__(self, texts: Sequence[str], order: int = 5) -> None:
         self.order = order
         self._followers: list[dict[str, dict[str, int]]] = [{} for _ in range(order)]  # by length of the history
         for text in texts:
-            for history, symbol in self._events(text):
+            for history, symbol in self._ngrams(text):
                 for length, table in enumerate(self._followers):
                     counts = table.setdefault(history[order - 1 - length :], {})
                     counts[symbol] = counts.get(symbol, 0) + 1
@@ -51,7 +51,7 @@ class CharacterNgram:
         ]
 
     def probability(self, history: str, symbol: str) -> float:
-        """Of a character, or of END, after the last order - 1 characters of a text (BEGIN fills what is missing)."""
+        """P(symbol | history): a character or END after the last order - 1 characters (padded by BEGIN)."""
         result = 1 / SYMBOLS
         for length, (table, totals) in enumerate(zip(self._followers, self._totals, strict=True)):
             context = history[self.order - 1 - length :]
@@ -62,13 +62,13 @@ class CharacterNgram:
         return result
 
     def bits_per_character(self, texts: Sequence[str]) -> float:
-        bits = -sum(math.log2(self.probability(*event)) for text in texts for event in self._events(text))
+        bits = -sum(math.log2(self.probability(*ngram)) for text in texts for ngram in self._ngrams(text))
         return bits / _characters(texts)
 
-    def _events(self, text: str) -> list[tuple[str, str]]:
+    def _ngrams(self, text: str) -> list[tuple[str, str]]:
         """Each symbol of a text, END included, with the order - 1 characters before it."""
         padded, reach = BEGIN * (self.order - 1) + text, self.order - 1
-        return [(padded[place : place + reach], symbol) for place, symbol in enumerate([*text, END])]
+        return [(padded[start : start + reach], symbol) for start, symbol in enumerate([*text, END])]
 
 
 def _characters(texts: Sequence[str]) -> int:

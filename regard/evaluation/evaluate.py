@@ -83,7 +83,7 @@ def evaluate_captions(
 ) -> CaptionReport:
     """Exact match and BLEU (of n-grams up to 4) of captions; exact match also by the words of the reference."""
     return CaptionReport(
-        pictures=len(references),
+        images=len(references),
         exact=metrics.exact_match(hypotheses, references),
         bleu=metrics.bleu(hypotheses, references, resamples, tokenize or metrics.bleu_tokenizer(references)),
         chrf=metrics.chrf(hypotheses, references, resamples),
@@ -115,28 +115,29 @@ def evaluate_classifier(
 ) -> ClassifierReport:
     """Accuracy, the confusion table and each class apart.
 
-    A prediction of None: the source was empty or too long to be read. A truth of None: a class that the model was never
-    shown. Both count as wrong.
+    A prediction of None: the source was empty or too long. A truth of None: a class that was not in training. Both
+    count as wrong.
     """
     metrics.check_rows(predicted, truth)
-    shown = [label for label in truth if label is not None]
+    known = [label for label in truth if label is not None]
     pairs = [(guess, label) for guess, label in zip(predicted, truth, strict=True) if guess is not None]
-    named = [(guess, label) for guess, label in pairs if label is not None]
-    table = torch.tensor(metrics.confusion([one for one, _ in named], [other for _, other in named], len(names)))
-    counts = torch.bincount(torch.tensor(shown, dtype=torch.long), minlength=len(names)).tolist()
+    counted = [(guess, label) for guess, label in pairs if label is not None]
+    predictions, labels = [guess for guess, _ in counted], [label for _, label in counted]
+    table = torch.tensor(metrics.confusion(predictions, labels, len(names)))
+    counts = torch.bincount(torch.tensor(known, dtype=torch.long), minlength=len(names)).tolist()
     guesses, hits = table.sum(0).tolist(), table.diagonal().tolist()
     classes = tuple(map(_class_score, names, counts, guesses, hits))
-    present = [one.f1 or 0.0 for one in classes if one.sentences] or [0.0]
+    f1_scores = [label.f1 or 0.0 for label in classes if label.sentences] or [0.0]
     return ClassifierReport(
         sentences=len(truth),
         accuracy=metrics.share("accuracy", sum(hits), len(truth)),
         majority=metrics.share("majority", max(counts), len(truth)),
-        macro_f1=sum(present) / len(present),
+        macro_f1=sum(f1_scores) / len(f1_scores),
         classes=classes,
         confusion=tuple(tuple(row) for row in table.tolist()),
         forced=forced,
         too_long=too_long,
-        unknown=len(truth) - len(shown),
+        unknown=len(truth) - len(known),
     )
 
 

@@ -18,18 +18,18 @@ SEED = 12345  # sacreBLEU's own default: the intervals equal those of its comman
 
 @dataclass(frozen=True)
 class MetricScore:
-    """A number and how sure it is."""
+    """The value of a metric with its confidence interval."""
 
     name: str
     value: float
-    low: float | None = None  # of the 95 % interval; None: not asked for
+    low: float | None = None  # of the 95 % interval; None: not computed
     high: float | None = None
     signature: str | None = None  # sacreBLEU's: what must be equal for two scores to be compared
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """How many outputs of sources of such a length are exactly right."""
+    """Exact match for sources of a range of lengths."""
 
     shortest: int
     longest: int
@@ -40,7 +40,7 @@ class Bucket:
 def bleu(
     hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES, tokenize: str = "13a"
 ) -> MetricScore:
-    """BLEU of the corpus. tokenize: a name of sacreBLEU's, `none` for text that is tokenised by spaces already."""
+    """BLEU of the corpus. tokenize: a tokenizer of sacreBLEU, `none` for text that is split by spaces already."""
     return _corpus_score(BLEU(tokenize=tokenize, force=True), "BLEU", hypotheses, references, resamples)
 
 
@@ -49,9 +49,9 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
 
 
 def nearest(hypotheses: Sequence[str], reference: str) -> int:
-    """Which of them has most of the reference, by chrF; of equals the first."""
+    """The index of the hypothesis with the highest sentence chrF; of equals the first."""
     metric = CHRF()
-    return int(np.argmax([metric.sentence_score(one, [reference]).score for one in hypotheses]))
+    return int(np.argmax([metric.sentence_score(hypothesis, [reference]).score for hypothesis in hypotheses]))
 
 
 def ter(hypotheses: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES) -> MetricScore:
@@ -62,7 +62,7 @@ def ter(hypotheses: Sequence[str], references: Sequence[str], resamples: int = R
 def _corpus_score(
     metric: Metric, name: str, hypotheses: Sequence[str], references: Sequence[str], resamples: int
 ) -> MetricScore:
-    """The score from sums of each sentence's statistics; a resample sums other sentences and compares no text again."""
+    """The score of summed sentence statistics; a bootstrap resample sums other sentences, and compares no text."""
     check_rows(hypotheses, references)
     statistics = np.asarray(metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.float64)  # (n, k)
 
@@ -78,7 +78,7 @@ def _corpus_score(
 
 
 def resampled_sums(statistics: np.ndarray, resamples: int) -> np.ndarray:
-    """Sums over n rows drawn with replacement, again and again: (n, k) → (resamples, k)."""
+    """Sums over n rows drawn with replacement, for each resample: (n, k) → (resamples, k)."""
     rows = len(statistics)
     generator = np.random.default_rng(SEED)
     drawn = (generator.choice(rows, size=rows, replace=True) for _ in range(resamples))
@@ -86,21 +86,21 @@ def resampled_sums(statistics: np.ndarray, resamples: int) -> np.ndarray:
 
 
 def interval(scores: Sequence[float]) -> tuple[float, float]:
-    """What lies between the outer fortieths."""
+    """The 2.5 % and 97.5 % quantiles."""
     ordered = sorted(scores)
     outside = len(ordered) // 40
     return ordered[outside], ordered[len(ordered) - outside - 1]
 
 
 def bleu_tokenizer(references: Sequence[str]) -> str:
-    """sacreBLEU's 13a where words are parted by white space, characters where they mostly are not (CJK)."""
+    """sacreBLEU's 13a for scripts with spaces between words; characters for text that is mostly CJK."""
     text = "".join(references)
     ideographs = sum("\u3040" <= letter <= "\u9fff" or letter > "\U00020000" for letter in text)
     return "char" if ideographs > 0.3 * max(len(text), 1) else "13a"
 
 
 def share(name: str, right: int, of: int) -> MetricScore:
-    """Percent right, with Wilson's interval: a bootstrap of 100 % would claim to be sure."""
+    """Percent right, with Wilson's interval: the bootstrap interval of 100 % has no width."""
     if of == 0:
         raise UserError(f"{name}: nothing to evaluate; give at least one pair")
     z, rate = 1.959964, right / of
@@ -119,7 +119,7 @@ def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> MetricS
 def exact_by_length(
     hypotheses: Sequence[str], references: Sequence[str], lengths: Sequence[int], most: int = 10
 ) -> tuple[Bucket, ...]:
-    """Exact match by length of the source, in at most so many buckets of one round width; empty ones are left out."""
+    """Exact match by length of the source, in at most `most` buckets of one round width; empty ones are left out."""
     check_rows(hypotheses, references)
     check_rows(lengths, references)
     shortest, longest = min(lengths) - 1, max(lengths) - 1  # lengths 1 … width are the first bucket
@@ -135,7 +135,7 @@ def exact_by_length(
 
 
 def confusion(predicted: Sequence[int], truth: Sequence[int], classes: int) -> tuple[tuple[int, ...], ...]:
-    """How often a class (row) was taken for another (column)."""
+    """How often each class (row) was predicted as each class (column)."""
     table = [[0] * classes for _ in range(classes)]
     for guess, label in zip(predicted, truth, strict=True):
         table[label][guess] += 1
@@ -148,7 +148,7 @@ def perplexity(loss: float) -> float:
 
 
 def bits_per_character(loss: float, tokens: int, characters: int) -> float:
-    """All bits the model needs, end marks included, for each character of text: comparable between tokenizers."""
+    """Bits per character of text, those of EOS included: comparable between tokenizers."""
     return loss * tokens / math.log(2) / characters
 
 

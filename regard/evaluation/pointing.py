@@ -1,7 +1,7 @@
-"""Pointing: whether attention looks where it speaks. Only scenes know where their objects are.
+"""Pointing game (Zhang et al. 2016): whether attention peaks on the object that a noun names. Only for scenes.
 
-When the noun of an object is written (the true caption is given), the cell of the highest weight, heads averaged, is a
-hit if its centre lies in the object's box.
+The true caption is forced. When the noun of an object is predicted, the cell of the highest weight, heads averaged, is
+a hit if its centre lies in the bounding box of the object.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from regard.models.seq2seq import Model
 from regard.nn.taps import Tap, watching
 
 
-def looks_at_source(model: Model) -> str | None:
-    """The tap of the last attention that looks at the memory; None: there is none."""
+def last_cross_attention(model: Model) -> str | None:
+    """The tap of the last attention of the decoder to the memory; None: there is none."""
     taps = [name for name, module in model.named_modules() if isinstance(module, Tap) and name.endswith(".weights")]
-    found = [name for name in taps if name.startswith("decoder.") and "self_attention" not in name]
-    return found[-1] if found else None
+    cross = [name for name in taps if name.startswith("decoder.") and "self_attention" not in name]
+    return cross[-1] if cross else None
 
 
 def pointing(
     model: Model, batches: Iterable[Batch], scenes: Sequence[Scene], captions: Sequence[str], codec: TargetCodec
 ) -> MetricScore | None:
-    """Percent of hits over all nouns; None where nothing looks. Rows of the batches count scenes and captions."""
-    tap = looks_at_source(model)
+    """Percent of hits over all nouns; None without cross-attention. `batch.rows` index scenes and captions."""
+    tap = last_cross_attention(model)
     if tap is None:
         return None
     hits: list[bool] = []
@@ -40,23 +40,23 @@ def pointing(
         with evaluating(model), watching(model) as watch:
             model(batch.source.to(device), batch.source_mask.to(device), batch.target_in.to(device))
         weights = watch.tensors()[tap].mean(1)  # (B, T, P)
-        for row, looked in zip(batch.rows, weights, strict=True):
-            hits += pointed(looked, scenes[row], captions[row], codec)
+        for row, attended in zip(batch.rows, weights, strict=True):
+            hits += object_hits(attended, scenes[row], captions[row], codec)
     return share("pointing", sum(hits), len(hits))
 
 
-def pointed(looked: Tensor, scene: Scene, caption: str, codec: TargetCodec) -> list[bool]:
-    """A hit or a miss for each object; looked (T, P)."""
+def object_hits(weights: Tensor, scene: Scene, caption: str, codec: TargetCodec) -> list[bool]:
+    """A hit or a miss for each object that the caption mentions; weights (T, P)."""
     offsets = codec.offsets(caption)
-    found = []
+    hits = []
     for thing, (start, end) in mentions(scene, caption):
         steps = [step for step, (first, last) in enumerate(offsets) if first < end and last > start]
-        found.append(on(thing, int(looked[steps].mean(0).argmax()), looked.shape[1]))
-    return found
+        hits.append(in_box(thing, int(weights[steps].mean(0).argmax()), weights.shape[1]))
+    return hits
 
 
-def on(thing: Thing, cell: int, cells: int) -> bool:
-    """Whether the centre of this cell lies in the thing's box."""
+def in_box(thing: Thing, cell: int, cells: int) -> bool:
+    """Whether the centre of this cell lies in the bounding box of the object."""
     side = round(cells**0.5)
     y, x = ((place + 0.5) * SIDE / side for place in divmod(cell, side))
     left, top, right, bottom = thing.box

@@ -44,11 +44,11 @@ def _translation(report: TranslationReport) -> list[str]:
 
 
 def _captions(report: CaptionReport) -> list[str]:
-    lines = [f"{report.pictures} pictures"]
+    lines = [f"{report.images} images"]
     lines += _problems(report.unfinished, "ended by the length limit (search.max_tokens)")
     lines += [_score(score) for score in (report.exact, report.bleu, report.chrf)]
     if report.pointing is not None:
-        lines += [f"{_score(report.pointing)}   peak of attention on the object, when its noun is written"]
+        lines += [f"{_score(report.pointing)}   peak of attention on the object whose noun is predicted"]
     lines += [*_forced(report.forced), "", f"exact match by length of the caption in {report.length_unit}"]
     lines += [_bar(bucket) for bucket in report.by_length]
     return [*lines, "", "sacreBLEU signatures", *(_signature(score) for score in (report.bleu, report.chrf))]
@@ -56,9 +56,9 @@ def _captions(report: CaptionReport) -> list[str]:
 
 def _language(report: LanguageReport) -> list[str]:
     lines = [f"{report.characters} characters, {report.forced.tokens} tokens", *_forced(report.forced), ""]
-    every = {"this model": report.bits_per_character, **report.baselines}
+    bits = {"this model": report.bits_per_character, **report.baselines}
     lines.append("bits per character, lower is better")
-    lines += [f"  {name:<22} {bits:6.3f}" for name, bits in sorted(every.items(), key=lambda item: item[1])]
+    lines += [f"  {name:<22} {value:6.3f}" for name, value in sorted(bits.items(), key=lambda item: item[1])]
     return lines
 
 
@@ -67,16 +67,16 @@ def _classifier(report: ClassifierReport) -> list[str]:
     lines += _problems(report.too_long, "too long for the model, counted as wrong")
     lines += _problems(report.unknown, "of a class that was not in training, counted as wrong")
     lines += [_score(report.accuracy)]
-    lines += [f"{'majority':<15} {report.majority.value:6.2f}   always naming the most frequent class"]
+    lines += [f"{'majority':<15} {report.majority.value:6.2f}   always predicting the most frequent class"]
     lines += [f"{'macro F1':<15} {report.macro_f1:6.2f}", *_forced(report.forced), ""]
-    names = [one.name for one in report.classes]
+    names = [label.name for label in report.classes]
     width = max(5, *map(len, names))
     lines.append(f"{'class':<{width}}  precision  recall      F1  sentences")
-    for one in report.classes:
-        values = f"{_number(one.precision):>9}  {_number(one.recall):>6}  {_number(one.f1):>6}"
-        lines.append(f"{one.name:<{width}}  {values}  {one.sentences:>9}")
+    for label in report.classes:
+        values = f"{_number(label.precision):>9}  {_number(label.recall):>6}  {_number(label.f1):>6}"
+        lines.append(f"{label.name:<{width}}  {values}  {label.sentences:>9}")
     if len(names) <= WIDEST_TABLE:
-        lines += ["", "confusion: rows are the truth, columns what was named", *_table(names, report.confusion)]
+        lines += ["", "confusion: rows are true classes, columns predicted ones", *_table(names, report.confusion)]
     else:
         lines += ["", "most frequent confusions", *_confusions(names, report.confusion)]
     return lines
@@ -95,7 +95,7 @@ def _forced(forced: TeacherForced | None) -> list[str]:
     if forced is None:
         return []
     return [
-        f"{'token accuracy':<15} {forced.token_accuracy:6.2f}   of {forced.tokens}, each with the truth before it",
+        f"{'token accuracy':<15} {forced.token_accuracy:6.2f}   of {forced.tokens}, each after the true ones",
         f"{'perplexity':<15} {forced.perplexity:6.2f}   {forced.loss:.4f} nats per token",
     ]
 
@@ -126,7 +126,9 @@ def _confusions(names: Sequence[str], confusion: Sequence[Sequence[int]]) -> lis
         if count and truth != guess
     ]
     wrong.sort(key=lambda entry: -entry[0])
-    return [f"  {count:>6}  {truth} taken for {guess}" for count, truth, guess in wrong[:MOST_CONFUSED]] or ["  none"]
+    return [f"  {count:>6}  {truth} predicted as {guess}" for count, truth, guess in wrong[:MOST_CONFUSED]] or [
+        "  none"
+    ]
 
 
 def _number(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""What an evaluation found: records for programs (`as_dict`) that `render` turns into text."""
+"""Evaluation reports: records for programs (`as_dict`) that `render` turns into text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from regard.evaluation.metrics import Bucket, MetricScore, perplexity
 
 @dataclass(frozen=True)
 class TeacherForced:
-    """How well the model predicts each token when it is told all those before."""
+    """Loss and accuracy of each token, predicted from the true tokens before it."""
 
     loss: float  # nats per token, EOS included
     token_accuracy: float  # percent
     tokens: int
-    sentence_accuracy: float  # percent with every token right: those that greedy search gets right
+    sentence_accuracy: float  # percent with every token right: that of greedy search
 
     @property
     def perplexity(self) -> float:
@@ -36,7 +36,7 @@ class TranslationReport:
     length_unit: str  # of the sources in by_length
     forced: TeacherForced | None
     unfinished: int  # outputs that the length limit ended
-    too_long: int  # sources that the model could not read; they count as empty outputs
+    too_long: int  # sources beyond the model's positions; they count as empty outputs
 
     def as_dict(self) -> dict[str, Any]:
         return {"task": "translation", **_plain(self)}
@@ -55,12 +55,12 @@ class LanguageReport:
 
 @dataclass(frozen=True)
 class ClassScore:
-    """One class among the others; a value is None where nothing was there to count. Percent."""
+    """Precision, recall and F1 of one class in percent; None where there is nothing to count."""
 
     name: str
     sentences: int
-    precision: float | None  # of those named so, how many are
-    recall: float | None  # of those that are, how many were named so
+    precision: float | None  # of those predicted as this class
+    recall: float | None  # of those of this class
     f1: float | None
 
 
@@ -68,13 +68,13 @@ class ClassScore:
 class ClassifierReport:
     sentences: int
     accuracy: MetricScore
-    majority: MetricScore  # what always naming the most frequent class would reach
+    majority: MetricScore  # accuracy of always predicting the most frequent class
     macro_f1: float  # mean over the classes that occur
     classes: tuple[ClassScore, ...]
-    confusion: tuple[tuple[int, ...], ...]  # rows: the truth, columns: what was named
+    confusion: tuple[tuple[int, ...], ...]  # rows: true classes, columns: predicted ones
     forced: TeacherForced | None
-    too_long: int  # sources that the model could not read; they count as wrong and are in no column
-    unknown: int  # examples of classes that the model was never shown; they count as wrong and are in no row
+    too_long: int  # sources beyond the model's positions; they count as wrong and are in no column
+    unknown: int  # examples of classes that were not in training; they count as wrong and are in no row
 
     def as_dict(self) -> dict[str, Any]:
         return {"task": "classification", **_plain(self)}
@@ -82,7 +82,7 @@ class ClassifierReport:
 
 @dataclass(frozen=True)
 class CaptionReport:
-    pictures: int
+    images: int
     exact: MetricScore
     bleu: MetricScore
     chrf: MetricScore

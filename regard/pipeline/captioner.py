@@ -1,4 +1,4 @@
-"""Captioning: a picture to a sentence about it, and where the attention was for each word."""
+"""Captioning: an image to a sentence about it, and the attention to the image for each word."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from regard.evaluation.pointing import pointing
 from regard.pipeline.result import Result
 from regard.pipeline.text_model import SourceToText
 
-OVERLAY_SIDE = 320  # pixels of the side of a picture under an overlay
+OVERLAY_SIDE = 320  # pixels of the side of an image under an overlay
 
 
 class Captioner(SourceToText):
-    """The name of a picture's file, or a scene, to a caption."""
+    """The name of an image file, or a scene, to a caption."""
 
     def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
         return evaluate_captions(
@@ -30,14 +30,14 @@ class Captioner(SourceToText):
             tokenize=tokenize,
         )
 
-    def overlay(self, picture: str, trace: Trace, attention: str | None = None) -> Overlay:
-        """The picture once for each word of a trace of it, dark where that attention (the last) had little weight."""
-        view = read_view(picture, OVERLAY_SIDE)
+    def overlay(self, image: str, trace: Trace, attention: str | None = None) -> Overlay:
+        """The image once for each word of its trace, dark where the attention (the last) has little weight."""
+        view = read_view(image, OVERLAY_SIDE)
         assert not isinstance(view, Unreadable), "it was read for the trace"
         names = trace.source_attentions
         chosen = attention or trace.default_attention
         if chosen not in names:
-            raise UserError(f"{chosen} does not attend to the picture; these do: {', '.join(names) or 'none'}")
+            raise UserError(f"{chosen} does not attend to the image; these do: {', '.join(names) or 'none'}")
         return overlay(view, [trace.attention(name) for name in names], chosen)
 
     def _pointing(self, examples: list[Example]) -> MetricScore | None:

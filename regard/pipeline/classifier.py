@@ -1,4 +1,4 @@
-"""Classification: the class of a text or a picture, with the probability of every class."""
+"""Classification: the class of a text or an image, with the probability of every class."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from regard.data.sources import Source
 from regard.data.vocabulary import BOS
 from regard.evaluation import EvaluationReport, evaluate_classifier
 from regard.inference import ProgressCallback, TooLong, classify
+from regard.pipeline.examples import check_fits
 from regard.pipeline.interface import Pipeline
 from regard.pipeline.result import EMPTY, Result, no_result
 
 
 class Classifier(Pipeline):
-    """A text or a picture to one of several classes, with the probability of each."""
+    """A text or an image to one of several classes, with the probability of each."""
 
     def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
@@ -50,7 +51,7 @@ class Classifier(Pipeline):
 
     @property
     def _names(self) -> list[str]:
-        """Of the classes."""
+        """The names of the classes."""
         return self.target_codec.tokens(range(self.target_codec.size))
 
     def _result(self, source: Source, probabilities: tuple[float, ...] | TooLong) -> Result:
@@ -69,5 +70,5 @@ class Classifier(Pipeline):
         )
 
     def _pair(self, source: Source, label: str) -> ForcedPair:
-        self.check_fits(source, [])
+        check_fits(self.model, source, [])
         return ForcedPair(source, [BOS], tuple(self.source_codec.source_tokens(source)), ("<s>",), (label,))

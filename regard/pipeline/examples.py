@@ -1,14 +1,19 @@
-"""What a run is evaluated on: its own examples, or parallel files."""
+"""The examples that a run is evaluated on: its own, or parallel files; and batches of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from regard.checkpoint import Run
+from regard.data.batches import Batch, encode_pairs, make_batch, plan
 from regard.data.corpus import Example, Task
 from regard.data.files import read_lines
+from regard.data.sources import Source
 from regard.errors import UserError
+from regard.inference import too_long
+from regard.models.seq2seq import Model
 
 
 def own_examples(run: Run, split: Literal["dev", "test"]) -> list[Example]:
@@ -34,3 +39,22 @@ def parallel_examples(source: str | Path | None, reference: str | Path | None, t
     if not references:
         raise UserError(f"{reference} is empty: there is nothing to evaluate")
     return [Example(*pair) for pair in zip(sources, references, strict=True)]
+
+
+def forced_batches(run: Run, model: Model, examples: Sequence[Example], batch_tokens: int) -> list[Batch] | None:
+    """Batches for teacher forcing; None where an example is too long for the model."""
+    sources = run.source_codec.encode_batch([example.source for example in examples])
+    targets: list[list[int]] = [[] for _ in examples]
+    if run.task != "classification":
+        targets = run.target_codec.encode_batch([example.target for example in examples])
+    if any(too_long(model, *pair) for pair in zip(sources, targets, strict=True)):
+        return None
+    pairs, _ = encode_pairs(list(examples), run.source_codec, run.target_codec)
+    return [make_batch(pairs, rows) for rows in plan(pairs, batch_tokens, seed=0, epoch=0)]
+
+
+def check_fits(model: Model, source: Source, target: Sequence[int]) -> None:
+    """Refuse a source or a target that is longer than the model's positions."""
+    problem = too_long(model, source, target)
+    if problem is not None:
+        raise UserError(str(problem))

@@ -1,4 +1,4 @@
-"""What every trained model offers: translate, trace, silence heads, evaluate."""
+"""The interface of every trained model: translate, trace, silence heads, evaluate."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any, Literal, Self, TypeVar, overload
 from regard.analysis.ablation import without
 from regard.analysis.trace import ForcedPair, Trace, trace, traces
 from regard.checkpoint import Run
-from regard.config import SearchSettings, settle
-from regard.data.batches import Batch, encode_pairs, make_batch, plan
+from regard.config import SearchSettings
+from regard.data.batches import Batch
 from regard.data.corpus import Example
-from regard.data.sources import Source
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, TeacherForced, teacher_forced
-from regard.inference import ProgressCallback, too_long
+from regard.inference import ProgressCallback
 from regard.inference.engine import DecodingModel
 from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
-from regard.pipeline.examples import own_examples, parallel_examples
+from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
 from regard.pipeline.result import Result
+from regard.pipeline.search_settings import search_settings
 
 CHUNK = 1024  # texts of a stream that are decoded together
 
@@ -78,19 +78,14 @@ class Pipeline(ABC):
 
         `n_best` outputs need as many beams: where the beams are not set they are raised to that.
         """
-        fields = {**(given.model_dump(exclude_unset=True) if given else {}), **fields}
-        merged = {**self.search.model_dump(), **fields}
-        n_best = fields.get("n_best")
-        if "beams" not in fields and isinstance(n_best, int) and not merged["sample"]:
-            merged["beams"] = max(self.search.beams, n_best)
-        return settle({"search": merged}, where="search").search
+        return search_settings(self.search, given, fields)
 
     @abstractmethod
     def _results(
         self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None
     ) -> list[Result]: ...
 
-    # --- looking inside ------------------------------------------------------------------------------------------
+    # --- attention and hidden states -----------------------------------------------------------------------------
 
     def trace(self, text: str, target: str) -> Trace:
         """Every attention and hidden state of one forward pass with `target` forced."""
@@ -184,23 +179,7 @@ class Pipeline(ABC):
 
     def batches(self, examples: Sequence[Example]) -> list[Batch] | None:
         """The examples as batches for teacher forcing; None where one is too long for the model."""
-        sources = self.run.source_codec.encode_batch([example.source for example in examples])
-        if self.run.task == "classification":
-            targets: list[list[int]] = [[] for _ in examples]
-        else:
-            targets = self.run.target_codec.encode_batch([example.target for example in examples])
-        if any(too_long(self.model, *ids) for ids in zip(sources, targets, strict=True)):
-            return None
-        pairs, _ = encode_pairs(list(examples), self.run.source_codec, self.run.target_codec)
-        return [make_batch(pairs, rows) for rows in plan(pairs, self.search.batch_tokens, seed=0, epoch=0)]
-
-    # --- for subclasses ------------------------------------------------------------------------------------------
-
-    def check_fits(self, source: Source, target: list[int]) -> None:
-        """Refuse a source or a target that is longer than the model's positions."""
-        problem = too_long(self.model, source, target)
-        if problem is not None:
-            raise UserError(str(problem))
+        return forced_batches(self.run, self.model, examples, self.search.batch_tokens)
 
 
 Kind = TypeVar("Kind", bound=Pipeline)

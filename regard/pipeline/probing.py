@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regard.analysis.head_ablation import HeadAblationReport, ablate_heads
 from regard.analysis.probes import ProbeReport, probe_positions, probe_tags
-from regard.analysis.roles import RolesReport, known_tokens, measure_roles
+from regard.analysis.roles import RolesReport, measure_roles, token_truth
 from regard.data.corpus import Example
 from regard.data.embedded.truth import Truth, truths
 from regard.data.tagged import Tagged, read_tagged
@@ -76,10 +76,10 @@ def head_roles(
             "roles are of words in a text, and the sources of this run are images; `regard evaluate` measures pointing"
         )
     truth = truths(pipeline.run.config.data)
-    known = [
-        known_tokens(
+    token_truths = [
+        token_truth(
             truth.get(example, Truth()), source_codec.offsets(example.source), target_codec.offsets(example.target)
         )
         for example in examples
     ]
-    return measure_roles(pipeline.trace_all(examples, progress), known)
+    return measure_roles(pipeline.trace_all(examples, progress), token_truths)

@@ -1,4 +1,4 @@
-"""One output of a model: the text, its score, and the way to its attention."""
+"""One output of a model: the text, its score, and its attention."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Result:
         return align(trace.source_map(name))
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain values for JSON; without the way to the attention."""
+        """The same as plain values for JSON, without the attention."""
         record: dict[str, Any] = {"text": self.text, "score": self.score, "log_prob": self.log_prob}
         record |= {"tokens": list(self.tokens), "finished": self.finished}
         if self.problem:

@@ -12,6 +12,7 @@ from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, evaluate_language, language_baselines
 from regard.inference import ProgressCallback
+from regard.pipeline.examples import check_fits
 from regard.pipeline.result import EMPTY, Result
 from regard.pipeline.text_model import TextModel
 
@@ -35,10 +36,10 @@ class TextGenerator(TextModel):
         return self.pair_of_ids(self.target_codec.encode(text), self.target_codec.encode(target), True)
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
-        """The text and its continuation are one row of tokens, which the decoder reads after an empty source."""
+        """The text and its continuation are one sequence of target tokens, after an empty source."""
         ids, tokens = [*token_ids(source), *target_ids], self.target_codec.tokens
         target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
-        self.check_fits([], target_in[1:])
+        check_fits(self.model, [], target_in[1:])
         return ForcedPair([], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def _report(
@@ -58,6 +59,6 @@ class TextGenerator(TextModel):
         return evaluate_language(forced, [example.target for example in examples], bits)
 
     def baselines(self, examples: Sequence[Example]) -> dict[str, float]:
-        """Bits per character of gzip and of a character 5-gram, trained on the run's corpus."""
+        """Bits per character of gzip and of a character 5-gram, trained on the training texts of the run."""
         train = [example.target for example in load_corpus(self.run.config.data).train]
         return language_baselines(train, [example.target for example in examples])

@@ -1,4 +1,4 @@
-"""Models that generate text: what a search returns becomes results that can be traced."""
+"""Models that generate text: hypotheses of a search become results that can be traced."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from regard.errors import UserError
 from regard.evaluation import EvaluationReport
 from regard.inference import Hypothesis, ProgressCallback, TooLong
 from regard.inference.beam_tree import BeamTree, beam_tree
+from regard.pipeline.examples import check_fits
 from regard.pipeline.interface import Pipeline
 from regard.pipeline.result import EMPTY, Result, no_result
 
@@ -23,7 +24,7 @@ class TextModel(Pipeline, ABC):
     """Hypotheses of a search become results."""
 
     def result(self, source: Source, hypotheses: list[Hypothesis] | TooLong) -> Result:
-        """`source`: ids or a picture; of a language model, the ids of the text that it continues."""
+        """`source`: ids or an image; of a language model, the ids of the text that it continues."""
         if isinstance(hypotheses, TooLong):
             return no_result(hypotheses)
         best, *others = hypotheses
@@ -56,7 +57,7 @@ class TextModel(Pipeline, ABC):
 
 
 class SourceToText(TextModel, ABC):
-    """An encoder reads a source, a text or a picture; a decoder generates the target."""
+    """An encoder encodes a source, a text or an image; a decoder generates the target."""
 
     def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
@@ -81,14 +82,14 @@ class SourceToText(TextModel, ABC):
 
     @abstractmethod
     def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
-        """How good these results for these examples are."""
+        """The measures of these results for these examples."""
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
         return self.pair_of_ids(self.source_codec.encode(text), self.target_codec.encode(target), True)
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
-        """Row t of the cross-attention belongs to the output token t: what was attended to when it was predicted."""
-        self.check_fits(source, target_ids if finished else target_ids[:-1])
+        """Row t of the cross-attention belongs to output token t: the weights with which it was predicted."""
+        check_fits(self.model, source, target_ids if finished else target_ids[:-1])
         target_in = [BOS, *target_ids] if finished else [BOS, *target_ids[:-1]]
         target_out = [*target_ids, EOS] if finished else target_ids
         tokens = self.target_codec.tokens
@@ -96,7 +97,7 @@ class SourceToText(TextModel, ABC):
         return ForcedPair(source, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
 
     def beam_tree(self, text: str, search: SearchSettings | None = None) -> BeamTree:
-        """Every hypothesis that the beam search for this source kept, step by step. `search`: or the recipe's."""
+        """The hypotheses that the beam search for this source kept, step by step. `search`: without it the recipe's."""
         search = search or self.search
         if search.sample:
             raise UserError("a beam tree shows a beam search, and sampling has none; leave --sample (sample=True) out")
@@ -107,6 +108,6 @@ class SourceToText(TextModel, ABC):
         if not text.strip():
             raise UserError("the text is empty; give a source to search for")
         source = self.source_codec.encode(text)
-        self.check_fits(source, [])
+        check_fits(self.model, source, [])
         with self._silencing():
             return beam_tree(self.model, source, search)

@@ -14,7 +14,7 @@ from regard.analysis.alignment import (
     read_pharaoh,
     true_links,
 )
-from regard.analysis.trace import looking_at_source
+from regard.analysis.trace import source_attentions
 from regard.data.corpus import Example
 from regard.data.embedded.truth import truths
 from regard.errors import UserError
@@ -29,21 +29,21 @@ class Translator(SourceToText):
 
     def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
         sources = [example.source for example in examples]
-        unread = sum(result.problem is not None for result in results)
+        too_long = sum(result.problem is not None for result in results)
         return evaluate_translation(
             [result.text for result in results],
             [example.target for example in examples],
             sources,
             lengths=[len(ids) for ids in self.source_codec.encode_batch(sources)],
             forced=self.teacher_forced(examples),
-            unfinished=sum(not result.finished for result in results) - unread,
-            too_long=unread,
+            unfinished=sum(result.truncated for result in results),
+            too_long=too_long,
             tokenize=tokenize or bleu_tokenizer([example.target for example in examples]),
         )
 
     def alignment_attention(self, name: str | None = None) -> str:
-        """The attention that alignments are read from: the named one, or the last that attends to the source."""
-        known = looking_at_source(attention_heads(self.run.model), hasattr(self.run.model, "encoder"))
+        """The attention that alignments are taken from: the named one, or the last that attends to the source."""
+        known = source_attentions(attention_heads(self.run.model), hasattr(self.run.model, "encoder"))
         if not known:
             raise UserError(f"{self.run.path} has no attention to the source, so there is nothing to align by")
         if name is not None and name not in known:
@@ -57,7 +57,7 @@ class Translator(SourceToText):
     ) -> AlignmentReport:
         """The alignment error rate of every attention and head under teacher forcing.
 
-        `gold`: a file in Pharaoh format, or `corpus`, where a corpus knows its own alignments (dates).
+        `gold`: a file in Pharaoh format, or `corpus` for a corpus with true alignments (dates).
         """
         links = self._corpus_links(examples) if gold == "corpus" else _file_links(gold, examples)
         return measure_alignments(self.trace_all(examples, progress), links, examples)

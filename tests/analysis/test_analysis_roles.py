@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.analysis.roles import Known, known_tokens, measure_roles, render
+from regard.analysis.roles import TokenTruth, measure_roles, render, token_truth
 from regard.analysis.trace import Trace
 from regard.data.embedded.stories import Span
 from regard.data.embedded.truth import Truth
@@ -29,7 +29,7 @@ def one_trace() -> Trace:
     return Trace(tensors, SOURCE, ("<s>", "courut", " Ann"), ("courut", " Ann", "</s>"))
 
 
-KNOWN = known_tokens(
+KNOWN = token_truth(
     Truth(aligned=((Span(4, 7), Span(0, 6)), (Span(0, 3), Span(7, 10))), antecedents=((Span(9, 12), Span(0, 3)),)),
     [(0, 3), (3, 7), (7, 8), (8, 12), (12, 16)],
     [(0, 6), (6, 10)],
@@ -39,7 +39,7 @@ KNOWN = known_tokens(
 def test_truth_of_characters_becomes_truth_of_tokens() -> None:
     assert KNOWN.antecedents.nonzero().tolist() == [[3, 0]]
     assert KNOWN.aligned.shape == (3, 6) and KNOWN.aligned.nonzero().tolist() == [[0, 1], [1, 0]]
-    assert known_tokens(Truth(), [(0, 3)], [(0, 2)]) == Known(None, None)
+    assert token_truth(Truth(), [(0, 3)], [(0, 2)]) == TokenTruth(None, None)
 
 
 def test_heads_that_do_one_thing_are_named_after_it() -> None:

@@ -175,7 +175,7 @@ def test_evaluate_alignments(
     assert status == 2 and "only dates has true alignments" in err
     dates = tiny_run(tmp_path / "dates", "lstm-dot", {"corpus": "dates"}, training={"steps": 2})
     status, out, _ = said(capsys, "evaluate", dates, "--alignments", "corpus")
-    assert status == 0 and "decoder.attention" in out and "by place alone" in out
+    assert status == 0 and "decoder.attention" in out and "by position alone" in out
 
 
 def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

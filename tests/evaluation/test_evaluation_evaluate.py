@@ -137,7 +137,7 @@ def test_classifier_report():
     assert (swahili.sentences, swahili.precision, swahili.recall, swahili.f1) == (0, None, None, None)
     assert report.macro_f1 == pytest.approx((200 / 3 + 40) / 2)
     text = render(report)
-    assert "1 too long" in text and "rows are the truth" in text and "–" in text
+    assert "1 too long" in text and "rows are true classes" in text and "–" in text
     json.dumps(report.as_dict(), allow_nan=False)
     nobody = evaluate_classifier([None], [1], ["a", "b"])
     assert nobody.accuracy.value == 0
@@ -147,6 +147,6 @@ def test_many_classes_show_their_confusions():
     names = [f"class{number}" for number in range(30)]
     report = evaluate_classifier([1, 1, *range(30)], [0, 0, *range(30)], names)
     text = render(report)
-    assert "2  class0 taken for class1" in text and "rows are the truth" not in text
+    assert "2  class0 predicted as class1" in text and "rows are true classes" not in text
     perfect = render(evaluate_classifier(list(range(30)), list(range(30)), names))
     assert perfect.endswith("none")

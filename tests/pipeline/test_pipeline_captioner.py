@@ -56,7 +56,7 @@ def test_scenes_are_captioned_and_measured(shapes_run: Path, capsys: pytest.Capt
     assert len(lines) == 2 and lines[0] == lines[1]
     assert main(["evaluate", str(shapes_run), "--beams", "1", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["task"] == "captioning" and report["pictures"] == 8 and 0 <= report["pointing"]["value"] <= 100
+    assert report["task"] == "captioning" and report["images"] == 8 and 0 <= report["pointing"]["value"] <= 100
     assert main(["describe", str(shapes_run)]) == 0
     assert "a cell of the picture costs" in capsys.readouterr().out
 
@@ -84,7 +84,7 @@ def test_a_run_keeps_the_pictures_that_it_is_measured_on(folder_run: Path, folde
     model = regard.load(moved)
     examples = model.run.examples("test")
     assert len(examples) == 4 and all(str(moved) in one.source and "#" in one.source for one in examples)
-    assert model.evaluate(examples, model.search_with(beams=1)).pictures == 4
+    assert model.evaluate(examples, model.search_with(beams=1)).images == 4
     assert main(["evaluate", str(moved)]) == 0
     skipped = read_facts(folder_run)["skipped"]
     assert any("not an image" in why or "readable" in why for why in skipped)

@@ -1,4 +1,4 @@
-"""Runs that write together, from Python and by commands, and what they are refused for."""
+"""Ensembles of runs, from Python and by commands, and what is refused."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def test_its_probabilities_are_the_mean_of_theirs(translator_run: Path, second_r
     text = one.run.examples("test")[0].source
     result = both.translate(text, beams=1)
     ids = both.run.target_codec.encode(result.text)
-    told = torch.tensor([[1, *ids]])
+    target_in = torch.tensor([[1, *ids]])
     source = torch.tensor([[*both.source_codec.encode(text), 2]])
-    given = (source, torch.ones_like(source, dtype=torch.bool), told)
+    inputs = (source, torch.ones_like(source, dtype=torch.bool), target_in)
     with torch.inference_mode():
-        mean = (one.model(*given).softmax(-1) + two.model(*given).softmax(-1)) / 2
+        mean = (one.model(*inputs).softmax(-1) + two.model(*inputs).softmax(-1)) / 2
     log_prob = mean[0].log().gather(1, torch.tensor([[*ids, 2]]).T).sum().item()
     assert result.log_prob == pytest.approx(log_prob, abs=1e-4)
     assert result.log_prob != pytest.approx(one.translate(text, beams=1).log_prob, abs=1e-3)
@@ -78,8 +78,8 @@ def test_what_does_not_fit_is_refused(
     others = tiny_run(tmp_path / "dates", "transformer", {"corpus": "dates"}, training=few)
     backwards = tiny_run(tmp_path / "reverse", "transformer", {**COPY, "corpus": "reverse"}, training=few)
     for path, words in [
-        (classifier_run, "only translators write together"),
-        (others, "in different tokens"),
+        (classifier_run, "only translators form an ensemble"),
+        (others, "into different tokens"),
         (backwards, "was trained on other pairs"),
         (translator_run, "in the ensemble already"),
         (tmp_path / "nothing", "not a directory"),

@@ -54,7 +54,7 @@ def quality_of(report: dict[str, Any], metric: str) -> Quality:
 
 def measure(run: SweepRun) -> Measured:
     """Evaluate a run on its own test set."""
-    model = load(run.path)
+    model = load(run.path, engine="torch")
     examples = model.run.examples("test")
     decoded = examples[:DECODED]
     start = time.perf_counter()

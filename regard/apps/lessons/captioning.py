@@ -10,7 +10,7 @@ from regard.apps.lessons.training import trained
 from regard.config import Tree, merge
 from regard.data.embedded.scene import Scene, parse
 from regard.data.embedded.shapes import mentions
-from regard.evaluation.pointing import on
+from regard.evaluation.pointing import in_box
 from regard.plotting import COLOURS, Axis, Bar, bars
 
 ATTENTION, FIXED = "attention over the grid", "one vector"
@@ -43,7 +43,9 @@ def captioned(settings: Tree) -> Captions:
 
 def chance(scene: Scene, caption: str, cells: int) -> float:
     """The share of the grid that lies on an object, mean over those that the caption names."""
-    return mean(sum(on(thing, cell, cells) for cell in range(cells)) / cells for thing, _ in mentions(scene, caption))
+    return mean(
+        sum(in_box(thing, cell, cells) for cell in range(cells)) / cells for thing, _ in mentions(scene, caption)
+    )
 
 
 def run(budget: Budget) -> Finding:

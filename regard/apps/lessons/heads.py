@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from regard.analysis.head_ablation import ablate_heads
 from regard.analysis.picture import map_svg
-from regard.analysis.roles import Known, measure_roles
+from regard.analysis.roles import TokenTruth, measure_roles
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, differences, margin, mean_range
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
@@ -59,11 +59,11 @@ def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
 def described(pipeline: Pipeline) -> list[dict[str, Any]]:
     """Each head: what it looks at most above chance, and what the loss rises by without it."""
     examples = [one for one in pipeline.run.examples("dev") if one.source != one.target][:WORDS]
-    known = [Known(aligned=mirrored(len(one.source))) for one in examples]
+    truths = [TokenTruth(aligned=mirrored(len(one.source))) for one in examples]
     report = ablate_heads(pipeline.model, pipeline.batches(examples) or [])
     without = {row.name: row.loss - report.whole.loss for row in report.rows}
     rows = []
-    for one in measure_roles(pipeline.trace_all(examples), known).heads:
+    for one in measure_roles(pipeline.trace_all(examples), truths).heads:
         role, share = max(one.shares.items(), key=lambda each: each[1].lift)
         name = f"{one.attention}.{one.head}"
         rows.append({"head": name, "looks at": role, "weight": share.weight, "chance": share.chance})

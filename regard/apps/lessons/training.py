@@ -23,7 +23,7 @@ def trained(*settings: dict[str, Any]) -> Iterator[Pipeline]:
         run = Path(folder) / "run"
         if run_experiment(settle(single, *settings), run, progress=False).status == "interrupted":
             raise KeyboardInterrupt  # training ends early on Ctrl-C; a lesson needs all of it
-        yield load(run, threads=1)
+        yield load(run, threads=1, engine="torch")
 
 
 @contextmanager
