@@ -42,7 +42,7 @@ def chosen(corpus: Corpus, **sections: dict[str, Any]) -> Settings:
 def test_nothing_is_left_open_and_nothing_set_is_changed() -> None:
     config = chosen(corpus(3000, 10))
     open_still = [key for key, value in config.training if value is None]
-    assert open_still == ["epochs", "minutes", "init_from", "threads"]
+    assert open_still == ["epochs", "minutes", "init_from", "threads", "processes"]
     assert None not in config.tokenizer.model_dump().values() and config.model.dropout is not None
     given = {
         "tokenizer": {"kind": "unigram", "size": 777, "shared": False},

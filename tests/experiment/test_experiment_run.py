@@ -345,7 +345,7 @@ def test_a_run_that_never_came_to_a_checkpoint_can_be_resumed_again_and_again(
     out = tmp_path / "run"
     for resume in (False, True):  # the metrics of step 1 are there, and its state is not
         with monkeypatch.context() as patch:
-            patch.setattr("regard.experiment.run.SAVE_SECONDS", 0)
+            patch.setattr("regard.experiment.follow.SAVE_SECONDS", 0)
             at_step(monkeypatch, 1, lambda patch=patch: patch.setattr(os, "fsync", full))
             with pytest.raises(UserError, match="the disk is full"):
                 go(out, resume=resume)
