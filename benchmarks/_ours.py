@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from _driver import Batch, Step, serve
 
-from regard.config import TrainingSettings, settle
+from regard.config import TrainingPlan, plan_model, settle
 from regard.data import Pairs
 from regard.data.token_store import TokenStore
 from regard.models.build import build_model
@@ -23,10 +23,10 @@ from regard.training.team import Team, TeamSize
 def make(fields: dict[str, Any]) -> Step:
     processes, size = fields.pop("processes"), fields.pop("size")
     configure_torch(2)
-    training = TrainingSettings(
+    training = TrainingPlan(
         rate=1e-3, warmup_steps=1, batch_tokens=fields.pop("batch_tokens"), label_smoothing=0.1, microbatches=processes
     )
-    state = new_state(build_model(settle({"model": fields}).model, size, size, True, seed=1), training)
+    state = new_state(build_model(plan_model(settle({"model": fields}).model), size, size, True, seed=1), training)
     stored = np.load(sys.argv[1])
     source, target = (
         TokenStore(stored[f"{side}/ids"], stored[f"{side}/starts"]) for side in ("all_source", "all_target")

@@ -30,7 +30,7 @@ from _rounds import spread
 from _worker_process import WorkerProcess
 
 import regard
-from regard.config import ModelSettings, merge, read_recipe
+from regard.config import ModelPlan, merge, read_recipe
 from regard.data.files import read_lines
 from regard.data.tokenizer import EOS
 from regard.inference.ctranslate2.conversion import built_model, why_not
@@ -101,7 +101,7 @@ def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
             engines |= _own_engines(other, other, texts)
         packages = ("ctranslate2",) if any("ctranslate2" in name.lower() for name in engines) else ()
         speeds = _speeds(engines, texts, options.rounds)
-    print(f"## Decoding, {model.run.config.model.preset}: {len(texts):,} sentences, sentences a second\n")
+    print(f"## Decoding, {model.run.plan.model.preset}: {len(texts):,} sentences, sentences a second\n")
     medians = f"2 threads; medians of {options.rounds} interleaved rounds (range)\n"
     print("; ".join([machine(*packages), *versions, medians]))
     print("| | " + " | ".join(name for name, _, _ in MODES) + " |\n|---|" + "---:|" * len(MODES))
@@ -154,7 +154,7 @@ def _enter_peers(
 
 def _by_hand_engines(model: Translator, texts: list[str]) -> dict[str, Translate]:
     """CTranslate2 where it takes the model, warmed up."""
-    if why_not(model.run.config.model, model.model):
+    if why_not(model.run.plan.model, model.model):
         return {}
     engines = {f"CTranslate2 by hand, {precision}": _by_hand(model, precision) for precision in ("float32", "int8")}
     engines["CTranslate2 by hand, float32, with our options"] = _by_hand(model, "float32", alike=True)
@@ -166,7 +166,7 @@ def _by_hand_engines(model: Translator, texts: list[str]) -> dict[str, Translate
 def _own_engines(run: str, name: str, texts: list[str]) -> dict[str, Translate]:
     """Every engine of ours that takes the run's model, warmed up."""
     plain = _load(run, "torch")
-    fast = () if why_not(plain.run.config.model, plain.model) else ("ctranslate2", "ctranslate2-int8")
+    fast = () if why_not(plain.run.plan.model, plain.model) else ("ctranslate2", "ctranslate2-int8")
     engines: dict[str, Translate] = {}
     for engine in ("torch", *fast):
         model = _load(run, engine)
@@ -192,7 +192,7 @@ def _by_hand(model: Translator, precision: str, alike: bool = False) -> Translat
     """alike: with scores, and with our patience for finished hypotheses."""
     import ctranslate2
 
-    built = built_model(model.model, model.run.config.model, model.run.path, precision)  # pyrefly: ignore
+    built = built_model(model.model, model.run.plan.model, model.run.path, precision)  # pyrefly: ignore
     with limit_threads():  # torch runs in this process, too
         translator = ctranslate2.Translator(str(built), "cpu", inter_threads=2, intra_threads=1)
 
@@ -213,13 +213,13 @@ def _by_hand(model: Translator, precision: str, alike: bool = False) -> Translat
 
 def _fields(model: Translator) -> dict[str, Any]:
     """The fields by which a peer builds a model of the same size."""
-    config = model.run.config.model
+    config = model.run.plan.model
     fields = {"width": config.width, "depth": config.depth, "heads": config.heads, "dropout": 0.0}
     fields |= {"ffn_width": config.ffn_width or 4 * config.width, "longest": LONGEST}
     return {**fields, "preset": _preset(config), "size": model.target_codec.size}
 
 
-def _preset(config: ModelSettings) -> str:
+def _preset(config: ModelPlan) -> str:
     """The peers' model that is like it; "none" where its sides differ in size or its parts are others."""
     if any(getattr(config, f"{side}_{size}") for side in ("encoder", "decoder") for size in ("width", "depth")):
         return "none"

@@ -11,7 +11,7 @@ import time
 from _machine import machine
 from _rounds import spread
 
-from regard.config import PRESETS, DataSettings, SearchSettings, TrainingSettings, settle
+from regard.config import PRESETS, DataSettings, SearchSettings, TrainingPlan, plan_model, settle
 from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch, plan
 from regard.inference import decode
 from regard.models.build import build_model
@@ -22,7 +22,7 @@ from regard.training.microbatches import accumulate
 from regard.training.state import TrainingState, new_state
 
 WIDTH, BATCH_TOKENS, DECODED = 128, 4096, 200
-TRAINING = TrainingSettings(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
+TRAINING = TrainingPlan(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
 
 
 def main() -> None:
@@ -61,16 +61,16 @@ def _generates_text(fields: dict[str, object]) -> bool:
 
 
 def _model(name: str, size: int) -> TrainingState:
-    config = settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model
+    config = plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model)
     return new_state(build_model(config, size, size, True, seed=1), TRAINING)
 
 
 def _train(state: TrainingState, pairs: Pairs, steps: int) -> float:
     batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: steps + 1]]
-    update(state, accumulate(state.model, batches[:1], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
+    update(state, accumulate(state.model, batches[:1], TRAINING.label_smoothing), 1e-4, TRAINING)
     start = time.perf_counter()
     for batch in batches[1:]:
-        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)
     return sum(batch.token_count for batch in batches[1:]) / (time.perf_counter() - start)
 
 

@@ -17,7 +17,7 @@ from _machine import machine
 from _rounds import spread
 from training import BATCH_TOKENS, MODELS, TRAINING, some_texts, text_arguments
 
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.data import Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
 from regard.models.build import build_model
@@ -85,16 +85,16 @@ def _tokenizer(kind: str, texts: list[str], rounds: int) -> Tokenizer:
 
 def _waiting(fields: dict[str, object], size: int, pairs: Pairs, batches: Sequence[np.ndarray]) -> list[float]:
     """The share of each step that is spent on its batch."""
-    state = new_state(build_model(settle({"model": fields}).model, size, size, True, 1), TRAINING)
+    state = new_state(build_model(plan_model(settle({"model": fields}).model), size, size, True, 1), TRAINING)
     update(
-        state, accumulate(state.model, [make_batch(pairs, batches[0])], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING
+        state, accumulate(state.model, [make_batch(pairs, batches[0])], TRAINING.label_smoothing), 1e-4, TRAINING
     )  # warm-up
     shares = []
     for rows in batches:
         began = time.perf_counter()
         batch = make_batch(pairs, rows)
         waited = time.perf_counter() - began
-        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)
         shares.append(waited / (time.perf_counter() - began))
     return shares
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import regard
-from regard.checkpoint import is_run, read_config, read_facts
+from regard.checkpoint import is_run, read_facts, read_plan
 from regard.config import settle
 from regard.evaluation.report import TranslationReport
 from regard.experiment.distill import taught
@@ -215,7 +215,7 @@ def _report(runs: list[Path], search: dict[str, Any], options: argparse.Namespac
 
 def _expect(out: Path, settings: dict[str, Any]) -> None:
     """Refuses a run of another recipe."""
-    config = read_config(out)
+    config = read_plan(out)
     for section in ("tokenizer", "model", "training"):
         for key, value in settings[section].items():
             stored = getattr(getattr(config, section), key)

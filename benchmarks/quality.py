@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional as F
 from training import BATCH_TOKENS, MODELS, TRAINING, some_examples, text_arguments
 
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.data import Batch, encode_pairs, make_batch, plan
 from regard.data.tokenizer import PAD
 from regard.models.build import build_model
@@ -55,13 +55,13 @@ def main() -> None:
 def _both(fields: dict[str, object], size: int, batches: list[Batch], seed: int) -> tuple[nn.Module, nn.Module]:
     """The two models after a step on each batch. Their LSTM has three embedding tables, so ours has too."""
     tied = fields["preset"] == "transformer"
-    config = settle({"model": {**fields, "tied_embeddings": tied}}).model
+    config = plan_model(settle({"model": {**fields, "tied_embeddings": tied}}).model)
     state = new_state(build_model(config, size, size, True, seed), TRAINING)
     torch.manual_seed(seed)
     plain = plain_model(fields, size)
     step = plain_step(plain, RATE)
     for batch in batches:
-        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), RATE, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), RATE, TRAINING)
         step(vars(batch))
     return state.model, plain
 

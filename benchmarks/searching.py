@@ -17,7 +17,7 @@ import torch
 from _machine import machine
 from _rounds import spread
 
-from regard.config import SearchSettings, settle
+from regard.config import SearchSettings, plan_model, settle
 from regard.data.tokenizer import EOS
 from regard.inference import decode
 from regard.models.build import build_model
@@ -79,7 +79,11 @@ def _measure(
 
 def _endless(preset: str, width: int, size: int) -> Model:
     model = build_model(
-        settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model, size, size, True, 1
+        plan_model(settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model),
+        size,
+        size,
+        True,
+        1,
     )
     with torch.no_grad():
         model.output_layer.bias[EOS] = -1e9

@@ -20,7 +20,7 @@ import torch
 from _machine import machine
 from torch import Tensor, nn
 
-from regard.config import DataSettings, SearchSettings, TrainingSettings, settle
+from regard.config import DataSettings, SearchSettings, TrainingPlan, plan_model, settle
 from regard.data import Batch, Tokenizer, encode_pairs, load_corpus, make_batch, plan
 from regard.inference import decode
 from regard.models.build import build_model
@@ -33,7 +33,7 @@ from regard.training.state import TrainingState, new_state
 
 WIDTH, BATCH_TOKENS, DECODED = 128, 1024, 32
 MODELS = ("rnn-fixed", "lstm-additive", "rnn-language", "convolution", "transformer", "transformer-language")
-TRAINING = TrainingSettings(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
+TRAINING = TrainingPlan(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
 
 
 def main() -> None:
@@ -97,7 +97,7 @@ def _calls(work: Callable[[], float]) -> int:
 
 
 def _model(name: str, size: int) -> TrainingState:
-    config = settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model
+    config = plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model)
     return new_state(build_model(config, size, size, True, seed=1), TRAINING)
 
 
@@ -125,7 +125,7 @@ class Identity:
 
 def _train(state: TrainingState, batch: Batch) -> float:
     start = time.process_time()
-    update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
+    update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)
     return time.process_time() - start
 
 

@@ -24,7 +24,7 @@ from _rounds import spread
 from torch.utils.flop_counter import FlopCounterMode, addmm_flop, sdpa_backward_flop, sdpa_flop
 
 import regard
-from regard.config import TrainingSettings, settle
+from regard.config import TrainingPlan, plan_model, settle
 from regard.data import Batch, Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
 from regard.models.build import build_model
@@ -34,7 +34,7 @@ from regard.training.microbatches import accumulate
 from regard.training.state import new_state
 
 BATCH_TOKENS, WORDS, SENTENCES = 4096, 9000, 6000
-TRAINING = TrainingSettings(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
+TRAINING = TrainingPlan(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
 MODELS = {
     "Transformer 4+4, 128/256": {"preset": "transformer", "depth": 4, "width": 128, "ffn_width": 256, "dropout": 0.3},
     "Transformer 3+3, 512/2048": {"preset": "transformer", "depth": 3, "width": 512, "heads": 8, "dropout": 0.1},
@@ -93,10 +93,10 @@ def _gigaflop(step: Step, batches: list[Batch]) -> float:
 
 
 def _ours(fields: dict[str, object], size: int) -> Step:
-    state = new_state(build_model(settle({"model": fields}).model, size, size, True, seed=1), TRAINING)
+    state = new_state(build_model(plan_model(settle({"model": fields}).model), size, size, True, seed=1), TRAINING)
 
     def step(batch: Batch) -> None:
-        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing or 0.0), 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)
 
     return step
 

@@ -1,6 +1,6 @@
 """A run directory: recipe, tokenizers, weights and training state, each file written whole or not at all.
 
-    recipe.toml               the complete configuration
+    recipe.toml               the plan of the run
     run.json                  format version, task, sizes, results
     source.tokenizer.json     and target.tokenizer.json, unless both sides share one
     model.safetensors         the weights that are the model; last.safetensors (and best.safetensors, where weights
@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import torch
 
-from regard.config import Settings, read_recipe, recipe_text, settle
+from regard.config import Plan, parse_plan, recipe_text
 from regard.data.codecs import SourceCodec, TargetCodec, load_codecs
 from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
@@ -37,7 +37,7 @@ from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.weights import load_weights, need, read_tensors, write_tensors
 
-FORMAT = 1
+FORMAT = 2
 RECIPE, FACTS, MODEL, STATE = "recipe.toml", "run.json", "model.safetensors", "training.safetensors"
 SOURCE, TARGET = "source.tokenizer.json", "target.tokenizer.json"
 LEXICON = "lexicon.safetensors"
@@ -48,7 +48,7 @@ class Run:
     """What is needed to use a trained model."""
 
     path: Path
-    config: Settings
+    plan: Plan
     task: Task
     source_codec: SourceCodec
     target_codec: TargetCodec
@@ -80,20 +80,20 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     """A run directory, ready to use: the model is built from the recipe and holds the named weights."""
     path = Path(path)
     facts = read_facts(path)
-    config = read_config(path)
-    source, target = read_codecs(path, config)
+    plan = read_plan(path)
+    source, target = read_codecs(path, plan)
     shared = source is target
-    model = build_model(config.model, source.size, target.size, shared, config.training.seed)
+    model = build_model(plan.model, source.size, target.size, shared, plan.training.seed)
     file = path / f"{weights}.safetensors"
     if not file.is_file() and weights == "model":
         raise UserError(f"{file} is missing: the run has had no validation yet; go on with {resume_line(path)}")
     load_weights(model, read_tensors(file)[0], str(file))
-    return Run(path, config, facts["task"], source, target, model.eval(), facts)
+    return Run(path, plan, facts["task"], source, target, model.eval(), facts)
 
 
 def start_run(
     path: Path,
-    config: Settings,
+    plan: Plan,
     source: SourceCodec,
     target: TargetCodec,
     examples: dict[str, list[Example]],
@@ -105,7 +105,7 @@ def start_run(
         (path / "data").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(path, error) from None
-    write_text(path / RECIPE, recipe_text(config))
+    write_text(path / RECIPE, recipe_text(plan))
     _save(path / SOURCE, source.save)
     if target is not source:
         _save(path / TARGET, target.save)
@@ -160,20 +160,24 @@ def write_facts(path: Path, facts: dict[str, Any]) -> None:
     write_text(path / FACTS, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
-def read_config(path: Path) -> Settings:
-    with _reading(path / RECIPE):
-        need(path / RECIPE)
-        tree = read_recipe(str(path / RECIPE))
-    return settle(tree, where=str(path / RECIPE))
+def read_plan(path: Path) -> Plan:
+    file = path / RECIPE
+    with _reading(file):
+        need(file)
+        data = file.read_bytes()
+    try:
+        return parse_plan(data.decode(), where=str(file))
+    except UnicodeDecodeError as error:
+        raise UserError(f"{file} is not TOML: {error}") from None
 
 
-def write_config(path: Path, config: Settings) -> None:
-    write_text(path / RECIPE, recipe_text(config))
+def write_plan(path: Path, plan: Plan) -> None:
+    write_text(path / RECIPE, recipe_text(plan))
 
 
-def read_codecs(path: Path, config: Settings, images: Path | None = None) -> tuple[SourceCodec, TargetCodec]:
+def read_codecs(path: Path, plan: Plan, images: Path | None = None) -> tuple[SourceCodec, TargetCodec]:
     """Source and target; one and the same object where they share a vocabulary. Images are read from `images`."""
-    return load_codecs(path / SOURCE, path / TARGET, config, images)
+    return load_codecs(path / SOURCE, path / TARGET, plan, images)
 
 
 def read_examples(path: Path, split: str) -> list[Example]:

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,23 @@ FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py")
 BENCHMARKS = {f"benchmarks/{path.name}": path for path in sorted((ROOT.parent / "benchmarks").glob("*.py"))}
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES.values()}
 TESTS = sorted(Path(__file__).parent.rglob("test_*.py"))
+# Tests of what several modules of a room do together. Every other test file is that of one module.
+ROOM_WIDE = {
+    "": {"architecture", "wheel"},
+    "analysis": {"pages"},
+    "apps/lessons": {"interrupt", "machinery"},
+    "cli": {"refusals", "verbs"},
+    "config": {"corners"},
+    "inference": {"models", "search"},
+    "models": {"contract", "decoders", "grid", "layers", "learning", "taps"},
+    "nn": {"gradients"},
+    "pipeline": {"load"},
+    "plotting": {"charts", "pages"},
+}
+# Names that two modules still define: one of each is to be renamed and taken from this list, which never grows.
+STILL_SHARED = {"Classifier", "Encoder", "Job", "Measured", "Norm", "Output", "Part", "Progress", "Score"} | {
+    *("Share", "Stack", "State", "Task", "Way")
+}
 DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms
 
 
@@ -93,6 +111,61 @@ def test_files_and_functions_stay_small(file: str) -> None:
 def docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Help texts of the command line and formulas do not count as code."""
     return len((ast.get_docstring(node) or "").splitlines())
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "beam search",
+        "label smoothing",
+        "teacher forcing",
+        "positional encoding",
+        "gradient accumulation",
+        "early stopping",
+        "checkpoint averaging",
+        "shortlist",
+        "knowledge distillation",
+    ],
+)
+def test_the_fields_terms_are_found_by_name(term: str) -> None:
+    """In a file's name, or in the docstring at its head."""
+    heads = {file: f"{Path(file).stem.replace('_', ' ')} {ast.get_docstring(TREES[FILES[file]])}" for file in FILES}
+    assert any(term in " ".join(head.lower().split()) for head in heads.values())
+
+
+def defined_names(tree: ast.Module) -> Iterator[str]:
+    """Classes and type aliases of a module: what has a capital letter and is neither a constant nor a type variable."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and "TypeVar(" not in ast.unparse(node):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            yield from (name for name in names if name[0].isupper() and not name.isupper())
+
+
+def test_no_two_classes_or_type_aliases_share_a_name() -> None:
+    places: dict[str, list[str]] = {}
+    for file, path in FILES.items():
+        for name in defined_names(TREES[path]):
+            places.setdefault(name, []).append(file)
+    shared = {name: files for name, files in places.items() if len(files) > 1}
+    assert shared.keys() <= STILL_SHARED, {name: shared[name] for name in shared.keys() - STILL_SHARED}
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_every_test_file_mirrors_a_module(path: Path) -> None:
+    """tests/ROOM/test_ROOM_MODULE.py tests regard/ROOM/MODULE.py, a folder of it, or the whole room (ROOM_WIDE)."""
+    *rooms, name = path.relative_to(Path(__file__).parent).parts
+    subject = name.removeprefix("test_").removesuffix(".py")
+    if rooms and rooms[0] in ("docs", "benchmarks"):
+        return
+    if rooms:
+        assert subject.startswith(f"{rooms[-1]}_"), f"name it test_{rooms[-1]}_….py"
+        subject = subject.removeprefix(f"{rooms[-1]}_")
+    target = ROOT.joinpath(*rooms, subject)
+    whole = ROOM_WIDE.get("/".join(rooms), set())
+    assert subject in whole or target.is_dir() or target.with_suffix(".py").is_file(), f"there is no {target}.py"
 
 
 def test_files_are_named_after_what_they_hold() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import torch
+from tiny_plans import tiny_plan
 
 from regard.checkpoint import load_run, start_run
-from regard.config import Settings, settle
 from regard.data.class_labels import ClassLabels
 from regard.data.corpus import Example
 from regard.data.tokenizer import Tokenizer
@@ -28,13 +28,13 @@ EXAMPLES = [Example("a b", "b\ta"), Example("line\nbreak", "é \u2028 ü"), Exam
 def write_run(path: Path, preset: str = "transformer", shared: bool = True) -> torch.nn.Module:
     """A whole run with weights that were never trained."""
     small = {"preset": preset, "width": 8, "heads": 2, "depth": 1, "dropout": 0.1}
-    config: Settings = settle({"model": small, "tokenizer": {"kind": "character", "size": 300, "shared": shared}})
+    plan = tiny_plan({"model": small, "tokenizer": {"kind": "character", "size": 300, "shared": shared}})
     source = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
-    classes = config.model.decoder == "none"
+    classes = plan.model.decoder == "none"
     separate = ClassLabels.train("xyz") if classes else Tokenizer.train([e.target for e in EXAMPLES], "character", 300)
     target = source if shared else separate
-    model = build_model(config.model, source.size, target.size, shared, seed=7)
-    start_run(path, config, source, target, {"dev": EXAMPLES, "test": EXAMPLES[:1]}, {"task": "translation"})
+    model = build_model(plan.model, source.size, target.size, shared, seed=7)
+    start_run(path, plan, source, target, {"dev": EXAMPLES, "test": EXAMPLES[:1]}, {"task": "translation"})
     write_tensors(path / "model.safetensors", weights_of(model))
     return model.eval()
 
@@ -64,7 +64,7 @@ def test_save_and_load_give_identical_outputs(tmp_path: Path, preset: str, share
     assert torch.equal(outputs(run.model), outputs(model))
     assert not run.model.training
     assert (run.source_codec is run.target_codec) == shared
-    assert run.task == "translation" and run.config.model.preset == preset
+    assert run.task == "translation" and run.plan.model.preset == preset
     assert run.examples("dev") == EXAMPLES and run.examples("test") == EXAMPLES[:1]
 
 
@@ -100,8 +100,8 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
 def test_another_format_version(tmp_path: Path) -> None:
     write_run(tmp_path / "run")
     facts = json.loads((tmp_path / "run" / "run.json").read_text())
-    write_text(tmp_path / "run" / "run.json", json.dumps({**facts, "format": 2, "regard": "9.9"}))
-    refused(tmp_path / "run", "format 2", "reads format 1", "use the regard 9.9 that wrote it")
+    write_text(tmp_path / "run" / "run.json", json.dumps({**facts, "format": 3, "regard": "9.9"}))
+    refused(tmp_path / "run", "format 3", "reads format 2", "use the regard 9.9 that wrote it")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "3"])
@@ -113,7 +113,7 @@ def test_a_damaged_record(tmp_path: Path, text: str) -> None:
 
 def test_a_record_without_what_is_needed(tmp_path: Path) -> None:
     write_run(tmp_path / "run")
-    write_text(tmp_path / "run" / "run.json", '{"format": 1}')
+    write_text(tmp_path / "run" / "run.json", '{"format": 2}')
     refused(tmp_path / "run", "run.json is damaged: it has no 'task'")
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.models.build import build_model
 from regard.models.ensemble import Ensemble
 from regard.models.seq2seq import Model
@@ -38,7 +38,7 @@ def tiny() -> Callable[..., Model]:
             return Ensemble([make(one, seed, shared, fresh, **fields) for one in MEMBERS])
         model = {**SIZES, **fields} if preset is None else {"preset": preset, **SIZES, **fields}
         source_size = TARGET_SIZE if shared else SOURCE_SIZE
-        built = build_model(settle({"model": model}).model, source_size, TARGET_SIZE, shared, seed)
+        built = build_model(plan_model(settle({"model": model}).model), source_size, TARGET_SIZE, shared, seed)
         if not fresh:
             stir(built, seed)
         return built.eval()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.config import ModelSettings
+from regard.config import ModelPlan
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.models.vision import Canvas
@@ -49,7 +49,7 @@ class Description:
         return asdict(self)
 
 
-def blueprint(config: ModelSettings, source_size: int, target_size: int, shared: bool) -> Model:
+def blueprint(config: ModelPlan, source_size: int, target_size: int, shared: bool) -> Model:
     """The model without memory for its weights."""
     with torch.device("meta"):
         return build_model(config, source_size, target_size, shared, seed=0)

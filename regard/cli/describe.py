@@ -8,7 +8,17 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from regard.config import PRESETS, ModelSettings, near, read_recipe, settle, shipped_recipes
+from regard.config import (
+    PRESETS,
+    ModelSettings,
+    Plan,
+    near,
+    plan_model,
+    read_recipe,
+    recipe_text,
+    settle,
+    shipped_recipes,
+)
 from regard.config.settings import PICTURE_ENCODERS, Positive
 from regard.errors import UserError
 
@@ -23,7 +33,7 @@ def describe(
     model: Annotated[ModelSettings, Parameter(name="--model")] = ModelSettings(),  # noqa: B008
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Tell what a model is made of: its modules with shapes and parameters, and what a token costs.
+    """Tell what a model is made of: its modules with shapes and parameters, and what a token costs; of a run, its plan.
 
     Parameters
     ----------
@@ -43,25 +53,34 @@ def describe(
 
     given = {"model": model.model_dump(exclude_unset=True)}
     sizes, shared = (vocabulary, vocabulary), True
+    run: Plan | None = None
     if name in PRESETS:
-        config, about = settle({"model": {"preset": name}}, given, where="command line"), PRESETS[name].about
+        plan = plan_model(settle({"model": {"preset": name}}, given, where="command line").model)
+        about = PRESETS[name].about
     elif (Path(name) / "recipe.toml").is_file():
-        from regard.checkpoint import read_codecs, read_config
+        from regard.checkpoint import read_codecs, read_facts, read_plan
 
         if given["model"]:
             raise UserError(f"{name} is trained and stays as it is; --model.* is for a preset or a recipe")
-        config, about = read_config(Path(name)), "a trained run"
-        source, target = read_codecs(Path(name), config)
-        sizes, shared = (source.size, target.size), source is target
+        read_facts(Path(name))
+        run, about = read_plan(Path(name)), "a trained run"
+        source, target = read_codecs(Path(name), run)
+        plan, sizes, shared = run.model, (source.size, target.size), source is target
     elif name in shipped_recipes() or Path(name).is_file():
-        config = settle(read_recipe(name), given, where=name)
-        about = f"a recipe; preset {config.model.preset}"
+        plan = plan_model(settle(read_recipe(name), given, where=name).model)
+        about = f"a recipe; preset {plan.preset}"
     else:
         raise UserError(
             f"{name!r} is no preset, no recipe and no run directory{near(name, [*PRESETS, *shipped_recipes()])}"
         )
-    if config.model.encoder in PICTURE_ENCODERS and not (Path(name) / "recipe.toml").is_file():
+    if plan.encoder in PICTURE_ENCODERS and run is None:
         sizes, shared = (1, vocabulary), False
-    description = describe_model(blueprint(config.model, *sizes, shared), name, about)
-    print(jsonlib.dumps(description.as_dict(), ensure_ascii=False, indent=2) if json else render(description))
+    description = describe_model(blueprint(plan, *sizes, shared), name, about)
+    if json:
+        facts = description.as_dict() if run is None else {**description.as_dict(), "plan": run.as_dict()}
+        print(jsonlib.dumps(facts, ensure_ascii=False, indent=2))
+    else:
+        print(render(description))
+        if run is not None:
+            print(f"\nits plan, and who decided each value:\n\n{recipe_text(run)}", end="")
     return 0

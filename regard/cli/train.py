@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from regard.config import Settings, read_recipe, settle
+from regard.config import Settings, plan_model, read_recipe, settle
 from regard.errors import UserError
 
 
@@ -44,10 +44,7 @@ def train(
             "nothing to train: name a recipe (regard data list shows them), or give --data.pairs FILE, or "
             "--data.source FILE and --data.target FILE, with --model.preset NAME"
         )
-    began = out / "recipe.toml" if resume and out is not None else None
-    trees = [read_recipe(str(began))] if began is not None and began.is_file() else []
-    trees += [read_recipe(recipe)] if recipe else []
-    config = settle(*trees, given, where=recipe or "command line")
+    config = settle(read_recipe(recipe) if recipe else {}, given, where=recipe or "command line")
     from regard.experiment import run_experiment
     from regard.training.distributed import torchrun_rank
 
@@ -63,7 +60,8 @@ def train(
 
 
 def _name(recipe: str | None, config: Settings) -> str:
-    return Path(recipe).stem if recipe else config.model.preset or f"{config.model.encoder}-{config.model.decoder}"
+    model = plan_model(config.model)
+    return Path(recipe).stem if recipe else model.preset or f"{model.encoder}-{model.decoder}"
 
 
 def _taught(teachers: list[Path], config: Settings, path: Path, resume: bool) -> Settings:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from regard.config.settings import CELL, PICTURE_ENCODERS, DataSettings, ModelSettings, Settings, TrainingSettings
+from regard.config.plan import ModelPlan, Plan, TrainingPlan, plan_model
+from regard.config.settings import CELL, PICTURE_ENCODERS, DataSettings, Settings, TrainingSettings
 from regard.errors import UserError
 
 
-def check(config: Settings) -> None:
+def check(config: Settings | Plan) -> None:
+    """Settings that are open are taken for what they are without a corpus."""
     _check_data(config.data)
-    _check_model(config.model)
+    if isinstance(config, Plan):
+        model, named = config.model, True
+    else:
+        model, named = plan_model(config.model), config.model.names_architecture
+    check_model(model, named)
     _check_training(config.training)
-    if config.model.encoder in PICTURE_ENCODERS and config.tokenizer.shared:
+    if model.encoder in PICTURE_ENCODERS and config.tokenizer.shared:
         raise UserError("tokenizer.shared = true, but a picture has no tokens to share; leave it out")
-    if config.model.encoder == "none" and config.tokenizer.shared is False:
+    if model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
     search = config.search
     if search.sample and search.short_list:
@@ -40,7 +46,8 @@ def _check_data(data: DataSettings) -> None:
                 raise UserError(f'data.{key} = "{value}" is not a range from 1 upwards; write it as "1-20"')
 
 
-def _check_model(model: ModelSettings) -> None:
+def check_model(model: ModelPlan, named: bool = True) -> None:
+    """`named`: the architecture is known; else the corpus will name one."""
     if model.encoder == model.decoder == "none":
         raise UserError("model.encoder and model.decoder are both none; a model needs one of them")
     if model.encoder == "none" and model.decoder == "convolution":
@@ -51,7 +58,7 @@ def _check_model(model: ModelSettings) -> None:
         raise UserError(
             f"model.image_size = {model.image_size} is no multiple of {CELL}, the side of a cell; make it one"
         )
-    encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
+    encoder_width, decoder_width = model.widths
     if model.encoder == "grid" and encoder_width % 4:
         raise UserError(f"model.encoder_width = {encoder_width} cannot be halved twice; make it a multiple of 4")
     if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
@@ -65,7 +72,7 @@ def _check_model(model: ModelSettings) -> None:
             f"model.score = {model.score!r} compares states of one width, but model.encoder_width = {encoder_width} "
             f"and model.decoder_width = {decoder_width}; make them equal or take score additive, bilinear or projected"
         )
-    if model.query != "state" and model.names_architecture and not model.has_recurrent_attention:
+    if model.query != "state" and named and not model.has_recurrent_attention:
         raise UserError(
             f"model.query = {model.query!r} is the query of a recurrent decoder's attention, "
             "and this model has none; take model.query = 'state'"
@@ -76,9 +83,9 @@ def _check_model(model: ModelSettings) -> None:
     _check_positions(model)
 
 
-def _check_heads(model: ModelSettings) -> None:
+def _check_heads(model: ModelPlan) -> None:
     multi_head = model.has_recurrent_attention and model.score == "multi-head"
-    encoder_width, decoder_width = model.encoder_width or model.width, model.decoder_width or model.width
+    encoder_width, decoder_width = model.widths
     sides = (  # side, its width, whether it has heads, whether they turn with rotary positions
         (
             "encoder",
@@ -106,7 +113,7 @@ def _check_heads(model: ModelSettings) -> None:
             )
 
 
-def _check_positions(model: ModelSettings) -> None:
+def _check_positions(model: ModelPlan) -> None:
     combine, positions = model.position_combine, model.positions
     if combine != "add" and positions in ("rotary", "alibi", "none"):
         raise UserError(
@@ -120,7 +127,7 @@ def _check_positions(model: ModelSettings) -> None:
         )
 
 
-def _check_training(training: TrainingSettings) -> None:
+def _check_training(training: TrainingSettings | TrainingPlan) -> None:
     steps, warmup = training.steps, training.warmup_steps
     if steps is not None and warmup is not None and warmup > steps:
         raise UserError(f"training.warmup_steps = {warmup} exceeds training.steps = {steps}; lower it or train longer")

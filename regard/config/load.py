@@ -1,19 +1,20 @@
-"""Recipe, preset and overrides become one checked Settings; and a Settings becomes a recipe again."""
+"""Recipes and overrides become checked Settings; a Plan becomes a recipe, and is read from it again."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from regard.config.check import check
-from regard.config.presets import PRESETS
+from regard.config.plan import ModelPlan, Plan, TokenizerPlan, TrainingPlan
+from regard.config.section import Section, how_chosen
 from regard.config.settings import Settings
+from regard.config.spelling import near
 from regard.errors import UserError
 
 Tree = dict[str, Any]
@@ -52,41 +53,70 @@ def merge(*trees: Tree) -> Tree:
 
 
 def settle(*trees: Tree, where: str = "settings") -> Settings:
-    """The checked configuration of merged trees, with the preset's fields beneath what was set by hand."""
-    tree = merge(*trees)
-    model = tree.get("model")
-    name = model.get("preset") if isinstance(model, dict) else None
-    if isinstance(name, str):  # anything else is refused below
-        tree = merge({"model": preset_fields(name)}, tree)
+    """The checked settings of merged trees."""
     try:
-        config = Settings.model_validate(tree)
+        settings = Settings.model_validate(merge(*trees))
     except ValidationError as error:
         raise UserError(first_problem(error, where)) from None
-    check(config)
-    return config
+    check(settings)
+    return settings
 
 
-def preset_fields(name: str) -> Tree:
-    if name not in PRESETS:
-        raise UserError(f"model.preset = {name!r} is unknown{near(name, PRESETS)}; presets: {', '.join(PRESETS)}")
-    return PRESETS[name].fields
-
-
-def recipe_text(config: Settings) -> str:
-    """The configuration as TOML that `settle` reads back to an equal one."""
+def recipe_text(plan: Plan) -> str:
+    """The plan as TOML, with who decided each value beside it."""
     lines: list[str] = []
-    for section, fields in config.model_dump(exclude_none=True).items():
+    for section, fields in plan.sections():
         lines.append(f"[{section}]")
-        for key, value in fields.items():  # TOML's strings are JSON's, except that DEL must be escaped
-            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))
+        for key, value in fields.model_dump(exclude_none=True).items():
+            # TOML's strings are JSON's, except that DEL must be escaped
+            text = f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
+            reason = plan.reasons.get(f"{section}.{key}")
+            lines.append(text if reason is None else f"{text}  # {reason}")
         lines.append("")
     return "\n".join(lines)
 
 
-def near(word: str, known: Any) -> str:
-    """', did you mean …?' where something known is spelled alike, else nothing."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f", did you mean {close[0]!r}?" if close else ""
+def parse_plan(text: str, where: str) -> Plan:
+    """The plan that `recipe_text` wrote."""
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{where} is not TOML: {error}") from None
+    settings = settle(tree, where=where)
+    return Plan(
+        settings.data,
+        TokenizerPlan.model_validate(_complete(settings, "tokenizer", TokenizerPlan, where)),
+        ModelPlan.model_validate(_complete(settings, "model", ModelPlan, where)),
+        TrainingPlan.model_validate(_complete(settings, "training", TrainingPlan, where)),
+        settings.search,
+        _read_reasons(text),
+    )
+
+
+def _complete(settings: Settings, name: str, section: type[Section], where: str) -> Tree:
+    """The values of a section, refused where one is missing that a run needs."""
+    values = getattr(settings, name).given()
+    for key, field in section.model_fields.items():
+        if key not in values and how_chosen(section, key) and type(None) not in get_args(field.annotation):
+            raise UserError(f"{where}: {name}.{key} is missing; restore the file or train again")
+    return values
+
+
+def _read_reasons(text: str) -> dict[str, str]:
+    """The comments beside the values, by 'section.key'."""
+    reasons, section, decoder = {}, "", json.JSONDecoder()
+    for line in text.splitlines():
+        key, equals, rest = line.partition(" = ")
+        if line.startswith("["):
+            section = line.strip("[] ")
+        elif equals:
+            try:
+                _, end = decoder.raw_decode(rest)
+            except json.JSONDecodeError:  # TOML that no plan was written in
+                continue
+            if rest[end:].startswith("  # "):
+                reasons[f"{section}.{key}"] = rest[end + 4 :]
+    return reasons
 
 
 def first_problem(error: object, where: str) -> str | None:

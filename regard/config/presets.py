@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from regard.config.spelling import near
+from regard.errors import UserError
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -92,3 +95,9 @@ PRESETS: dict[str, Preset] = {
         {"encoder": "patches", "decoder": "transformer", "depth": 3},
     ),
 }
+
+
+def preset_fields(name: str) -> dict[str, Any]:
+    if name not in PRESETS:
+        raise UserError(f"model.preset = {name!r} is unknown{near(name, PRESETS)}; presets: {', '.join(PRESETS)}")
+    return PRESETS[name].fields

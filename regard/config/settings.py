@@ -1,10 +1,17 @@
-"""The one typed tree of settings. A field at None is chosen from the corpus when a run starts, and written down."""
+"""Every field of a run: name, type, help and how it is chosen where it is left open.
+
+Two views: in `Settings`, what a user wrote, a field is open where it is None; in a `Plan` (plan.py), what a run does,
+nothing is open. A section with fields that may be open is written once, over the type that stands for "open": None in
+Settings, and in a Plan Never, which leaves nothing but the value. `X | None` is a value that a run may lack.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from regard.config.section import Open, Section, by_preset, chosen, default, with_choices
 
 Range = Annotated[str, Field(pattern=r"^\d+-\d+$")]
 Positive = Annotated[int, Field(gt=0)]
@@ -18,12 +25,6 @@ Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what dec
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
 PICTURE_ENCODERS = ("grid", "patches")
 CELL = 8  # pixels of the side of a cell: what one position of a picture's memory stands for
-
-
-class Section(BaseModel):
-    """A frozen record that refuses keys it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class DataSettings(Section):
@@ -71,119 +72,112 @@ class DataSettings(Section):
     """what is generated and what is held out"""
 
 
-class TokenizerSettings(Section):
-    """How text becomes ids. All kinds give every text back exactly."""
+class TokenizerFields(Section, Generic[Open]):
+    """The fields of TokenizerSettings and TokenizerPlan."""
 
-    kind: Literal["character", "word", "bpe", "unigram"] | None = None
+    kind: Literal["character", "word", "bpe", "unigram"] | Open = chosen(
+        "what the corpus suggests; else character for short strings, word for captions, bpe for text"
+    )
     """character, word, byte-level bpe, or unigram"""
-    size: Positive | None = None
+    size: Positive | Open = chosen("1000 to 8000 pieces by how much text there is, twice as many words")
     """entries of the vocabulary at most (word, bpe, unigram)"""
-    shared: bool | None = None
+    shared: bool | Open = chosen("what the corpus suggests; else shared where both sides use the same letters")
     """one vocabulary for both sides"""
 
 
-class ModelSettings(Section):
-    """An encoder, a decoder and what stands between them. Presets fill this in; any field can be set on top."""
+class ModelFields(Section, Generic[Open]):
+    """The fields of ModelSettings and ModelPlan."""
 
-    preset: str | None = None
+    preset: str | None = chosen("by the corpus, unless an encoder or a decoder is named")
     """the named architecture this started from (see `regard describe`)"""
-    encoder: EncoderKind = "transformer"
+    encoder: EncoderKind | Open = by_preset("transformer")
     """grid, patches: of pictures; none: the decoder reads the source itself (a language model)"""
-    decoder: DecoderKind = "transformer"
+    decoder: DecoderKind | Open = by_preset("transformer")
     """none: the encoder's outputs are pooled and classified"""
-    cell: Literal["rnn", "lstm", "gru"] = "lstm"
+    cell: Literal["rnn", "lstm", "gru"] | Open = by_preset("lstm")
     """recurrent cell"""
-    direction: Literal["forward", "backward", "both"] = "both"
+    direction: Literal["forward", "backward", "both"] | Open = by_preset("both")
     """which way a recurrent encoder reads"""
-    context: Literal["first-state", "every-step", "attention"] = "attention"
+    context: Literal["first-state", "every-step", "attention"] | Open = by_preset("attention")
     """recurrent decoder: the summary is its first state; is fed to every step too; or it attends to the memory"""
-    score: Score = "additive"
+    score: Score | Open = by_preset("additive")
     """recurrent decoder: how a state is compared with the memory"""
-    query: Literal["state", "state-and-token"] = "state"
-    """recurrent decoder: the query of its attention: the last state, or that and the last token (for sentences)"""
-    width: Positive = 256
-    """width of states and embeddings (chosen by the corpus: mostly 128)"""
-    encoder_width: Positive | None = None
+    query: Literal["state", "state-and-token"] | Open = chosen("state-and-token for sentences, else state", "state")
+    """recurrent decoder: the query of its attention: the last state, or that and the last token"""
+    width: Positive | Open = chosen("128, or 256 where there is much to learn from", 256)
+    """width of states and embeddings"""
+    encoder_width: Positive | None = chosen("width")
     """width of the encoder, where it differs"""
-    decoder_width: Positive | None = None
+    decoder_width: Positive | None = chosen("width")
     """width of the decoder, where it differs"""
-    depth: Positive = 1
+    depth: Positive | Open = by_preset(1)
     """layers of encoder and decoder"""
-    encoder_depth: Positive | None = None
+    encoder_depth: Positive | None = chosen("depth")
     """layers of the encoder, where they differ"""
-    decoder_depth: Positive | None = None
+    decoder_depth: Positive | None = chosen("depth")
     """layers of the decoder, where they differ"""
-    heads: Positive = 4
+    heads: Positive | Open = default(4)
     """attention heads"""
-    head_layout: Literal["split", "full"] = "split"
+    head_layout: Literal["split", "full"] | Open = default("split")
     """split: width/heads each, concatenated; full: every head has the full width, then a linear layer resizes"""
-    ffn_width: Positive | None = None
-    """hidden width of the feed-forward layers (4 × width)"""
-    kernel: Positive = 3
+    ffn_width: Positive | None = chosen("4 × the width of the side")
+    """hidden width of the feed-forward layers"""
+    kernel: Positive | Open = default(3)
     """width of a convolution, in tokens"""
-    positions: Positions = "sinusoidal"
-    """how a Transformer or convolution knows the order (rotary where a Transformer learns sentences)"""
-    position_combine: Literal["add", "multiply", "concatenate"] = "add"
+    positions: Positions | Open = chosen(
+        "the preset's; else rotary where a Transformer learns sentences, or sinusoidal", "sinusoidal"
+    )
+    """how a Transformer or convolution knows the order"""
+    position_combine: Literal["add", "multiply", "concatenate"] | Open = default("add")
     """how learned or sinusoidal positions join the embeddings"""
-    max_positions: Positive = 1024
+    max_positions: Positive | Open = default(1024)
     """rows of the learned position table; longer inputs are refused"""
-    norm: Literal["pre", "post", "none"] = "pre"
+    norm: Literal["pre", "post", "none"] | Open = default("pre")
     """where layer norm stands in each residual block"""
-    activation: Literal["relu", "gelu", "tanh"] = "relu"
+    activation: Literal["relu", "gelu", "tanh"] | Open = default("relu")
     """of the feed-forward layers"""
-    tied_embeddings: bool = True
+    tied_embeddings: bool | Open = by_preset(True)
     """output layer = target embeddings (and = source embeddings, where the vocabulary is shared)"""
-    dropout: Share | None = None
+    dropout: Share | Open = chosen("0 to 0.3, less where there is more to learn from", 0.0)
     """on embeddings and the output of every sublayer"""
-    image_size: Positive = 64
+    image_size: Positive | Open = default(64)
     """pixels of the side that a picture is resized to, a multiple of 8"""
-    augment: Share = 0.0
+    augment: Share | Open = default(0.0)
     """how far pictures are moved, scaled, turned and tinted in training, as a share of their side"""
-    attention_dropout: Share = 0.0
+    attention_dropout: Share | Open = default(0.0)
     """on attention weights"""
-    ffn_dropout: Share | None = None
-    """inside the feed-forward layers (none for sentences, else as dropout)"""
-    pooling: Literal["first", "last", "mean"] = "mean"
+    ffn_dropout: Share | None = chosen("0 for sentences, else as dropout")
+    """inside the feed-forward layers"""
+    pooling: Literal["first", "last", "mean"] | Open = default("mean")
     """classifier: which of the encoder's outputs decide"""
 
-    @property
-    def names_architecture(self) -> bool:
-        """The user named an architecture; else the corpus names one."""
-        return self.preset is not None or bool(self.model_fields_set & {"encoder", "decoder"})
 
-    @property
-    def has_recurrent_attention(self) -> bool:
-        """A recurrent decoder attends to an encoder."""
-        return self.decoder == "rnn" and self.encoder != "none" and self.context == "attention"
+class TrainingFields(Section, Generic[Open]):
+    """The fields of TrainingSettings and TrainingPlan."""
 
-    @property
-    def is_transformer(self) -> bool:
-        """It is a Transformer from end to end."""
-        return self.encoder == self.decoder == "transformer"
-
-
-class TrainingSettings(Section):
-    """One run over token-budget batches."""
-
-    steps: Positive | None = None
+    steps: Positive | None = chosen(
+        "about 40 epochs, fewer where they take more than 25 minutes; none where epochs or minutes are set"
+    )
     """updates at most"""
     epochs: Annotated[float, Field(gt=0)] | None = None
     """epochs at most"""
     minutes: Annotated[float, Field(gt=0)] | None = None
     """wall-clock limit of training (a run that ends by it is not reproducible to the bit)"""
-    batch_tokens: Positive | None = None
+    batch_tokens: Positive | Open = chosen("512 to 4096, by how much text there is; at most 2048 for sentences", 4096)
     """padded tokens of a batch at most, on the longer side"""
-    rate: Annotated[float, Field(gt=0)] | None = None
+    rate: Annotated[float, Field(gt=0)] | Open = chosen("by optimizer, width, batch and architecture")
     """the highest learning rate"""
-    optimizer: Literal["adam", "muon"] | None = None
+    optimizer: Literal["adam", "muon"] | Open = chosen("muon where a Transformer learns sentences, else adam", "adam")
     """adam, or muon for the matrices of layers and adam for the rest: fewer steps, each a little longer"""
-    muon_size: Annotated[float, Field(gt=0)] | None = None
+    muon_size: Annotated[float, Field(gt=0)] | Open = default(0.1)
     """muon: root mean square of the entries of a step, at a rate of 1"""
-    schedule: Literal["inverse-sqrt", "cosine", "constant"] | None = None
-    """how the rate falls after the warm-up (cosine, to zero, for text whose steps are known; else inverse-sqrt)"""
-    warmup_steps: Natural | None = None
+    schedule: Literal["inverse-sqrt", "cosine", "constant"] | Open = chosen(
+        "cosine for sentences where the steps are known, else inverse-sqrt", "inverse-sqrt"
+    )
+    """how the rate falls after the warm-up; cosine falls to zero at the last step"""
+    warmup_steps: Natural | Open = chosen("a tenth of the steps, at most 1000", 0)
     """updates over which the rate rises from 0"""
-    label_smoothing: Share | None = None
+    label_smoothing: Share | Open = chosen("0.1 for sentences, else 0", 0.0)
     """probability mass spread over the vocabulary"""
     bpe_dropout: Share = 0.0
     """share of the pieces of bpe taken apart into those they were merged of, anew in each batch, which grows by it"""
@@ -193,24 +187,28 @@ class TrainingSettings(Section):
     """start from this run: its tokenizers, its architecture unless another is named, and all weights that fit"""
     distill_engine: Literal["torch", "ctranslate2", "ctranslate2-int8"] = "torch"
     """distillation: what decodes the teacher's outputs; never chosen by what is installed"""
-    weight_decay: Annotated[float, Field(ge=0)] | None = None
-    """matrices, tables and kernels shrink by rate times this at each step (for sentences, by the steps of an epoch)"""
-    evaluate_every: Positive | None = None
+    weight_decay: Annotated[float, Field(ge=0)] | Open = chosen(
+        "for sentences by rate and steps of an epoch, at most 0.3; else 0", 0.0
+    )
+    """matrices, tables and kernels shrink by rate times this at each step"""
+    evaluate_every: Positive | Open = chosen("a twentieth of the steps, from 50 to 1000", 1000)
     """updates between two validations"""
-    metric: Literal["loss", "exact", "bleu", "chrf", "accuracy"] | None = None
+    metric: Literal["loss", "exact", "bleu", "chrf", "accuracy"] | Open = chosen(
+        "accuracy of classes, loss of continuations, exact of short answers, chrf of sentences", "loss"
+    )
     """what decides which weights are best, on the development set"""
-    patience: Positive | None = None
+    patience: Positive | None = chosen("6")
     """stop after so many validations without an improvement (early stopping)"""
-    average: Natural = 0
-    """average the weights of so many last validations; the average is the model where it is better on dev (0: off)"""
+    average: Natural | Open = chosen("5 for sentences, else 0", 0)
+    """average the weights of so many last validations; the average is the model where it is better on dev; 0: off"""
     seed: Natural = 1
     """initial weights, order of batches, dropout, pieces taken apart"""
-    threads: Positive | None = None
-    """CPU threads of a process (all cores, shared out among the microbatches)"""
-    microbatches: Positive | None = None
-    """parts of a batch whose gradients are summed (2 for a long run of heavy steps without `threads`)"""
-    processes: Positive | None = None
-    """processes that compute the microbatches, with the same result (the faster of one and as many as microbatches)"""
+    threads: Positive | None = chosen("all cores, shared out among the microbatches")
+    """CPU threads of a process"""
+    microbatches: Positive | Open = chosen("2 for a long run of heavy steps without threads, else 1", 1)
+    """parts of a batch, each with dropout of its own, whose gradients are summed (gradient accumulation)"""
+    processes: Positive | None = chosen("the faster of one and as many as microbatches, timed on a few batches")
+    """processes that compute the microbatches; their number does not change the result"""
 
 
 class SearchSettings(Section):
@@ -240,8 +238,28 @@ class SearchSettings(Section):
     """padded source tokens decoded together, beams included; two threads have as many each"""
 
 
+@with_choices
+class TokenizerSettings(TokenizerFields[None]):
+    """How text becomes ids. All kinds give every text back exactly."""
+
+
+@with_choices
+class ModelSettings(ModelFields[None]):
+    """An encoder, a decoder and what stands between them. Presets fill this in; any field can be set on top."""
+
+    @property
+    def names_architecture(self) -> bool:
+        """The user named an architecture; else the corpus names one."""
+        return not (self.preset is self.encoder is self.decoder is None)
+
+
+@with_choices
+class TrainingSettings(TrainingFields[None]):
+    """One run over token-budget batches."""
+
+
 class Settings(Section):
-    """Everything that makes a run."""
+    """What a user wrote: everything that makes a run, with whatever was left open."""
 
     data: DataSettings = DataSettings()
     tokenizer: TokenizerSettings = TokenizerSettings()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from regard.config import Settings
+from regard.config import Plan
 from regard.config.settings import PICTURE_ENCODERS
 from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
@@ -74,32 +74,31 @@ class TargetCodec(Codec, Protocol):
         ...
 
 
-def train_codecs(config: Settings, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
+def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
     """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
-    kind, size = config.tokenizer.kind, config.tokenizer.size
-    assert kind is not None, "complete the configuration first"
+    kind, size = plan.tokenizer.kind, plan.tokenizer.size
     sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
-    if config.tokenizer.shared:
+    if plan.tokenizer.shared:
         assert corpus.images is None
         both = Tokenizer.train([*sources, *targets], kind, size)
         return both, both
     if corpus.images is None:
         source = Tokenizer.train(sources, kind, size)
     else:
-        source = ImageCodec.train(sources, config.model.image_size, corpus.images)
-    classes = config.model.decoder == "none"
+        source = ImageCodec.train(sources, plan.model.image_size, corpus.images)
+    classes = plan.model.decoder == "none"
     return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, kind, size)
 
 
 def load_codecs(
-    source_file: Path, target_file: Path, config: Settings, images: Path | None = None
+    source_file: Path, target_file: Path, plan: Plan, images: Path | None = None
 ) -> tuple[SourceCodec, TargetCodec]:
     """What was saved of `train_codecs`; one file holds both where they are one. Images are read from `images`."""
-    if config.model.encoder in PICTURE_ENCODERS:
-        source = ImageCodec.load(source_file, config.model.image_size, images or Path())
+    if plan.model.encoder in PICTURE_ENCODERS:
+        source = ImageCodec.load(source_file, plan.model.image_size, images or Path())
     else:
         source = Tokenizer.load(source_file)
-        if config.tokenizer.shared and config.model.decoder != "none":
+        if plan.tokenizer.shared and plan.model.decoder != "none":
             return source, source
-    classes = config.model.decoder == "none"
+    classes = plan.model.decoder == "none"
     return source, ClassLabels.load(target_file) if classes else Tokenizer.load(target_file)

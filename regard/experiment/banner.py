@@ -12,18 +12,18 @@ from regard.training.state import TrainingState
 
 def banner(setup: Setup, state: TrainingState, facts: dict[str, Any]) -> list[str]:
     """What is about to be trained on what, and what was left out."""
-    corpus, config = setup.corpus, setup.config
+    corpus, plan = setup.corpus, setup.plan
     counts = ", ".join(f"{len(examples):,} {split}" for split, examples in corpus.splits().items())
     lines = [f"{corpus.name}: {counts} pairs", *(f"note: {note}" for note in corpus.notes)]
     if setup.skipped:
         reasons = "; ".join(f"{count:,} {why}" for why, count in setup.skipped.items())
         lines.append(f"left out: {reasons}")
     lines.append(
-        f"{config.model.preset or 'model'}: {setup.parameters:,} parameters; {config.tokenizer.kind} tokenizer, "
+        f"{plan.model.preset or 'model'}: {setup.parameters:,} parameters; {plan.tokenizer.kind} tokenizer, "
         f"{_sizes(setup)} entries; CPU threads: {torch.get_num_threads()}"
     )
     if setup.copied:
-        lines.append(f"initialised from {config.training.init_from}: {setup.copied:,} of the parameters are copied")
+        lines.append(f"initialised from {plan.training.init_from}: {setup.copied:,} of the parameters are copied")
     if state.progress.step:
         lines.append(f"resumed after step {state.progress.step:,}")
         if (facts["threads"], facts["torch"]) != (torch.get_num_threads(), torch.__version__):

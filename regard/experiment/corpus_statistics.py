@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from regard.config import ModelSettings
+from regard.config import ModelPlan
 from regard.config.settings import CELL
 from regard.data.corpus import Example
 
@@ -43,7 +43,7 @@ def measure_text(examples: list[Example]) -> CorpusStatistics:
     return CorpusStatistics(pairs, different, *means, len(sources.keys() | targets.keys()), min(shares))
 
 
-def measure_captions(examples: list[Example], model: ModelSettings) -> CorpusStatistics:
+def measure_captions(examples: list[Example], model: ModelPlan) -> CorpusStatistics:
     """Of pictures only the captions are text."""
     text = measure_text([Example("", example.target) for example in examples])
     return replace(text, cells=(model.image_size // CELL) ** 2)

@@ -1,17 +1,16 @@
-"""Settings that were left open, chosen by the corpus: each is written into the run's recipe and can be set by hand."""
+"""What an open setting becomes, by the corpus: each value with the reason for it."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-from regard.config import ModelSettings, Settings, TokenizerSettings, TrainingSettings, preset_fields
-from regard.config.check import check
+from regard.config import ModelPlan, TokenizerPlan, TokenizerSettings, TrainingSettings
+from regard.config.check import check_model
 from regard.config.settings import PICTURE_ENCODERS
 from regard.data.corpus import Corpus
-from regard.data.embedded import EMBEDDED
 from regard.errors import UserError
-from regard.experiment.corpus_statistics import CorpusStatistics, count_words, measure_captions, measure_text
+from regard.experiment.corpus_statistics import CorpusStatistics, count_words
 from regard.experiment.step_time import StepTime, Workload
 from regard.training.distributed import torchrun_world_size
 
@@ -25,85 +24,103 @@ FADING_EPOCHS, MOST_DECAY = 8, 0.3
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25
 
 
-def complete(config: Settings, corpus: Corpus) -> Settings:
-    """The configuration with every choice made. A pure function: the same corpus gives the same recipe."""
-    config = _with_preset(config, corpus)
-    statistics = measure_text(corpus.train) if corpus.images is None else measure_captions(corpus.train, config.model)
-    suggested = corpus.tokenizer if config.data.corpus in EMBEDDED else TokenizerSettings()
-    tokenizer = _tokenizer(config, suggested, statistics)
-    metric = config.training.metric or _metric(config.model, corpus, statistics)
-    entries = _entries(config.model, tokenizer, corpus, statistics)
-    workload = _workload(config.training, tokenizer, statistics, metric, entries)
-    model = _model(config, workload, statistics, metric)
-    training = _training(config.training, model, tokenizer, workload, metric)
-    return config.model_copy(update={"tokenizer": tokenizer, "model": model, "training": training})
+class Choice(NamedTuple):
+    """The value of an open field, and why."""
+
+    value: Any
+    why: str
 
 
-def _with_preset(config: Settings, corpus: Corpus) -> Settings:
-    """The architecture that the corpus is for, beneath the fields set by hand, where none was named."""
-    given = config.model
-    if given.names_architecture:
-        return config
-    fields = {**preset_fields(corpus.model), "preset": corpus.model, **given.model_dump(exclude_unset=True)}
-    return config.model_copy(update={"model": ModelSettings.model_validate(fields)})
+Choices = dict[str, Choice]
 
 
-def _model(config: Settings, workload: Workload, statistics: CorpusStatistics, metric: str) -> ModelSettings:
-    """Width and dropout by how much there is to learn from, positions by what is learned, where they are not set."""
-    given = config.model
-    attends = bool({"transformer", "convolution", "grid", "patches"} & {given.encoder, given.decoder})
-    chosen: dict[str, Any] = {}
-    if "width" not in given.model_fields_set:
-        chosen["width"] = 256 if _wide(config, workload, statistics, attends) else 128
-    if given.dropout is None:
-        chosen["dropout"] = _dropout(metric, statistics, attends)
-    if given.ffn_dropout is None and {"transformer", "patches"} & {given.encoder, given.decoder}:
-        everywhere = chosen.get("dropout", given.dropout or 0.0)
-        # none, as in Vaswani 2017: docs/experiments/multi30k-transformer.md#a-higher-rate-for-embeddings
-        chosen["ffn_dropout"] = 0.0 if metric in SENTENCES else everywhere
-    model = given.model_copy(update=chosen)
+def choose_tokenizer(given: TokenizerSettings, suggested: TokenizerSettings, statistics: CorpusStatistics) -> Choices:
+    """By what the corpus suggests, or else by its text."""
+    suits = "what suits this corpus"
+    if suggested.kind is not None:
+        kind = Choice(suggested.kind, suits)
+    elif statistics.cells:
+        kind = Choice("word", "captions name things, seldom new ones")
+    elif statistics.longer < 25 and statistics.letters < 200:
+        kind = Choice("character", f"short strings, {statistics.longer:.0f} characters in the mean")
+    else:
+        kind = Choice("bpe", f"text, {statistics.longer:.0f} characters in the mean")
+    used = given.kind or kind.value
+    if suggested.size is not None and used == suggested.kind:  # the suggested size belongs to the suggested kind
+        size = Choice(suggested.size, suits)
+    else:
+        size = Choice(_size(used, statistics), f"for {statistics.text:,.0f} characters of text")
+    return {"kind": kind, "size": size, "shared": _choose_shared(suggested, statistics)}
+
+
+def _choose_shared(suggested: TokenizerSettings, statistics: CorpusStatistics) -> Choice:
+    if suggested.shared is not None:
+        return Choice(suggested.shared, "what suits this corpus")
+    return Choice(statistics.overlap > 0.8, f"{statistics.overlap:.0%} of the letters are used on both sides")
+
+
+def shared_by_model(model: ModelPlan) -> Choice | None:
+    """Whether one vocabulary serves both sides, where the model leaves no choice."""
+    if model.encoder == "none":
+        return Choice(True, "a language model has one vocabulary")
+    if model.encoder in PICTURE_ENCODERS or model.decoder == "none":
+        return Choice(False, "only one side is text")
+    return None
+
+
+def choose_model(
+    model: ModelPlan,
+    fixed: frozenset[str],
+    workload: Workload,
+    statistics: CorpusStatistics,
+    metric: str,
+    training: TrainingSettings,
+) -> Choices:
+    """Width and dropout by how much there is to learn from, positions by what is learned. `fixed`: fields of the model
+    that are set already."""
+    attends = bool({"transformer", "convolution", "grid", "patches"} & {model.encoder, model.decoder})
+    sources = f"{statistics.different:,} different sources"
+    wide = _wide(model, workload, statistics, attends, training)
+    choices = {
+        "width": Choice(256 if wide else 128, f"{sources}, {'time for it' if wide else 'no more pays'}"),
+        "dropout": Choice(_dropout(metric, statistics, attends), sources),
+    }
+    if {"transformer", "patches"} & {model.encoder, model.decoder}:
+        if (
+            metric in SENTENCES
+        ):  # as in Vaswani 2017: docs/experiments/multi30k-transformer.md#a-higher-rate-for-embeddings
+            choices["ffn_dropout"] = Choice(0.0, "sentences")
+        else:
+            dropout = model.dropout if "dropout" in fixed else choices["dropout"].value
+            choices["ffn_dropout"] = Choice(dropout, "as dropout")
     if metric not in SENTENCES or model.encoder in ("none", *PICTURE_ENCODERS):
-        return model
-    if model.is_transformer and "positions" not in given.model_fields_set:
-        return _turning(model)
-    if model.has_recurrent_attention and "query" not in given.model_fields_set:
+        return choices
+    model = model.model_copy(update={key: value for key, (value, _) in choices.items() if key not in fixed})
+    if model.is_transformer and _can_rotate(model):
+        # learn sentences in fewer epochs: docs/experiments/multi30k-transformer.md#fifth-try-rotary-positions
+        choices["positions"] = Choice("rotary", "sentences")
+    if model.has_recurrent_attention:
         # learns sentences in fewer epochs: docs/experiments/multi30k-lstm.md#queries-from-state-and-token
-        return model.model_copy(update={"query": "state-and-token"})
-    return model
+        choices["query"] = Choice("state-and-token", "sentences")
+    return choices
 
 
-def _wide(config: Settings, workload: Workload, statistics: CorpusStatistics, attends: bool) -> bool:
+def _wide(
+    model: ModelPlan, workload: Workload, statistics: CorpusStatistics, attends: bool, training: TrainingSettings
+) -> bool:
     """Whether twice the width, three times the work, pays: for most where there is time for it, too."""
     if not attends:
         return statistics.different >= 20_000
-    wide = config.model.model_copy(update={"width": 256})
-    return statistics.different >= 100_000 and StepTime.of(wide, workload, config.training).is_enough(config.training)
+    wide = model.model_copy(update={"width": 256})
+    return statistics.different >= 100_000 and StepTime.of(wide, workload, training).is_enough(training)
 
 
-def _turning(model: ModelSettings) -> ModelSettings:
-    """Rotary positions, where the model can have them: they learn sentences in fewer epochs
-    (docs/experiments/multi30k-transformer.md#fifth-try-rotary-positions)."""
-    turning = model.model_copy(update={"positions": "rotary"})
+def _can_rotate(model: ModelPlan) -> bool:
     try:
-        check(Settings(model=turning))
+        check_model(model.model_copy(update={"positions": "rotary"}))
     except UserError:
-        return model
-    return turning
-
-
-def _tokenizer(config: Settings, suggested: TokenizerSettings, statistics: CorpusStatistics) -> TokenizerSettings:
-    given = config.tokenizer
-    short = statistics.longer < 25 and statistics.letters < 200
-    by_text = "word" if statistics.cells else "character" if short else "bpe"  # captions name things, seldom new ones
-    kind = given.kind or suggested.kind or by_text
-    # the suggested size belongs to the suggested kind
-    size = given.size or (suggested.size if kind == suggested.kind else None) or _size(kind, statistics)
-    shared = next((s for s in (given.shared, suggested.shared) if s is not None), statistics.overlap > 0.8)
-    if config.model.encoder == "none":
-        shared = True
-    elif config.model.encoder in PICTURE_ENCODERS or config.model.decoder == "none":
-        shared = False
-    return TokenizerSettings(kind=kind, size=size, shared=shared)
+        return False
+    return True
 
 
 def _size(kind: str, statistics: CorpusStatistics) -> int:
@@ -114,12 +131,15 @@ def _size(kind: str, statistics: CorpusStatistics) -> int:
     return 2 * size if kind == "word" else size
 
 
-def _metric(model: ModelSettings, corpus: Corpus, statistics: CorpusStatistics) -> str:
+def choose_metric(model: ModelPlan, corpus: Corpus, statistics: CorpusStatistics) -> Choice:
     if model.decoder == "none":
-        return "accuracy"
+        return Choice("accuracy", "classes")
     if corpus.task == "continuation":
-        return "loss"
-    return "exact" if statistics.target < 30 else "chrf"  # a short answer is right or wrong; chrF suits every script
+        return Choice("loss", "continuations")
+    targets = f"targets of {statistics.target:.0f} characters in the mean"
+    if statistics.target < 30:  # a short answer is right or wrong
+        return Choice("exact", targets)
+    return Choice("chrf", targets)  # suits every script
 
 
 def _dropout(metric: str, statistics: CorpusStatistics, attends: bool) -> float:
@@ -130,21 +150,20 @@ def _dropout(metric: str, statistics: CorpusStatistics, attends: bool) -> float:
     return 0.3 if statistics.different < 10_000 else 0.2 if statistics.different < 100_000 else 0.1
 
 
-def _entries(model: ModelSettings, tokenizer: TokenizerSettings, corpus: Corpus, statistics: CorpusStatistics) -> int:
+def count_entries(model: ModelPlan, tokenizer: TokenizerPlan, corpus: Corpus, statistics: CorpusStatistics) -> int:
     """About how many the output layer will have: a size is what a tokenizer may have, not what it finds."""
     if model.decoder == "none":
         return len({example.target for example in corpus.train})
     if tokenizer.kind == "character":
         return statistics.letters
-    assert tokenizer.size is not None
     if tokenizer.kind != "word":
         return tokenizer.size
     sides = ("source", "target") if tokenizer.shared else ("target",)
     return min(tokenizer.size, count_words(getattr(example, side) for example in corpus.train for side in sides))
 
 
-def _workload(
-    given: TrainingSettings, tokenizer: TokenizerSettings, statistics: CorpusStatistics, metric: str, entries: int
+def measure_workload(
+    given: TrainingSettings, tokenizer: TokenizerPlan, statistics: CorpusStatistics, metric: str, entries: int
 ) -> Workload:
     tokens = max(_tokens(statistics.longer, tokenizer), statistics.cells)
     everything = statistics.pairs * tokens
@@ -155,11 +174,13 @@ def _workload(
     return Workload(tokens, batch_tokens, everything / batch_tokens, entries)
 
 
-def _training(
-    given: TrainingSettings, model: ModelSettings, tokenizer: TokenizerSettings, workload: Workload, metric: str
-) -> TrainingSettings:
+def choose_training(
+    given: TrainingSettings, model: ModelPlan, tokenizer: TokenizerPlan, workload: Workload, metric: Choice
+) -> Choices:
+    """How long and how fast, by what a step and an epoch take."""
     batch_tokens, batches = workload.batch_tokens, workload.batches
-    text = metric in SENTENCES
+    text = (given.metric or metric.value) in SENTENCES
+    kind = "sentences" if text else "no sentences"
     step_time = StepTime.of(model, workload, given)
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
@@ -169,36 +190,42 @@ def _training(
     optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
     rate = given.rate or _rate(model, optimizer, batch_tokens)
     long = min(known * step_time.seconds, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
-    heavy = long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
-    choices = {
-        "steps": steps,
-        "batch_tokens": batch_tokens,
-        "optimizer": optimizer,
-        "muon_size": 0.1 if optimizer == "muon" else None,
-        "rate": rate,
-        "schedule": "cosine" if text and planned < math.inf and given.minutes is None else "inverse-sqrt",
-        "warmup_steps": min(max(known // 10, 1), 1000),
-        "label_smoothing": 0.1 if text else 0.0,
-        "weight_decay": _decay(rate, batches) if text else 0.0,
-        "evaluate_every": min(max(known // 20, 50), 1000),
+    cosine = text and planned < math.inf and given.minutes is None
+    two = long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
+    guess = f"about {step_time.seconds:.2g} s a step"
+    of_steps = f"of {known:,} steps" if planned < math.inf else "the steps are not known"
+    return {
+        "steps": Choice(steps, f"{(steps or 0) / batches:.0f} epochs, {guess}"),
+        "batch_tokens": Choice(batch_tokens, f"{batches:.0f} batches in an epoch"),
+        "optimizer": Choice(optimizer, f"{kind}, decoder {model.decoder}"),
+        "rate": Choice(rate, f"{optimizer}, width {model.width}, batches of {batch_tokens:,} tokens"),
+        "schedule": Choice("cosine" if cosine else "inverse-sqrt", f"{kind}, {of_steps.removeprefix('of ')}"),
+        "warmup_steps": Choice(min(max(known // 10, 1), 1000), of_steps),
+        "label_smoothing": Choice(0.1 if text else 0.0, kind),
+        "weight_decay": Choice(_decay(rate, batches) if text else 0.0, kind),
+        "evaluate_every": Choice(min(max(known // 20, 50), 1000), of_steps),
         "metric": metric,
-        "patience": 6,
-        "microbatches": max(2 if heavy else 1, given.processes or 1, torchrun_world_size()),
+        "patience": Choice(6, "validations enough to tell"),
+        "average": Choice(5 if text else 0, kind),
+        "microbatches": _choose_microbatches(given, two, guess),
     }
-    chosen = {key: value for key, value in choices.items() if getattr(given, key) is None}
-    if "average" not in given.model_fields_set:
-        chosen["average"] = 5 if text else 0
-    return given.model_copy(update=chosen)
 
 
-def _tokens(characters: float, tokenizer: TokenizerSettings) -> float:
+def _choose_microbatches(given: TrainingSettings, two: bool, guess: str) -> Choice:
+    processes = max(given.processes or 1, torchrun_world_size())
+    if processes > 1:
+        return Choice(processes, "as many as processes")
+    return Choice(2 if two else 1, guess if given.threads is None else "threads are set")
+
+
+def _tokens(characters: float, tokenizer: TokenizerPlan) -> float:
     """About how many tokens so many characters become, with the end mark; pieces as on Multi30k and Home Assistant."""
-    kind, size = tokenizer.kind, tokenizer.size or 4000
-    per_token = {"character": 1.0, "word": 3.0}.get(kind or "", max(3.9 + 0.5 * math.log2(size / 4000), 1.0))
+    pieces = max(3.9 + 0.5 * math.log2(tokenizer.size / 4000), 1.0)
+    per_token = {"character": 1.0, "word": 3.0}.get(tokenizer.kind, pieces)
     return characters / per_token + 1
 
 
-def _rate(model: ModelSettings, optimizer: str, batch_tokens: int) -> float:
+def _rate(model: ModelPlan, optimizer: str, batch_tokens: int) -> float:
     kinds = {model.encoder, model.decoder}
     if optimizer == "muon" or {"transformer", "convolution", "patches"} & kinds:
         half = 0.5 if model.norm == "post" else 1.0

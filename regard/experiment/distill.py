@@ -1,8 +1,8 @@
-"""Sequence-level distillation (Kim & Rush 2016): a student learns from its teacher's outputs beside the references.
+"""Sequence-level knowledge distillation (Kim & Rush 2016): a student learns from its teacher's outputs, too.
 
-What the teacher writes is plainer and more consistent, so a smaller or shallower student learns it better. Of all that
-its beams found for a source the student is given what is nearest to the reference (section 3.3: interpolation), and
-the reference, too: two ways to say the same are harder to memorise than one
+The teacher's outputs are plainer and more consistent than the references, so a smaller or shallower student learns them
+better. Of all hypotheses of the teacher's beam for a source, the student is given the one nearest to the reference
+(section 3.3: interpolation), and the reference, too: two ways to say the same are harder to memorise than one
 (docs/experiments/students-and-ensembles.md#students-of-two-models).
 """
 

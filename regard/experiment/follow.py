@@ -30,7 +30,7 @@ def follow_training(
     estimated: bool,
 ) -> bool:
     """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
-    training, total = setup.config.training, loop.total_steps(setup.train, setup.config.training)
+    training, total = setup.plan.training, loop.total_steps(setup.train, setup.plan.training)
     with line, Interrupt() as interrupt:
         team, estimate = choose_team(state, setup.train, training, total, estimated)
         if estimate is not None:

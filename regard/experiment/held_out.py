@@ -17,7 +17,7 @@ FOLDER = "pictures"
 def held_out_pairs(setup: Setup, out: Path) -> dict[str, list[Example]]:
     """By split. Images from files are put into the run in the size that the model reads, under a number."""
     pairs = {"dev": setup.corpus.dev, "test": setup.corpus.test}
-    folder, side = setup.corpus.images, setup.config.model.image_size
+    folder, side = setup.corpus.images, setup.plan.model.image_size
     if folder is None or all(is_scene(example.source) for examples in pairs.values() for example in examples):
         return pairs
     try:

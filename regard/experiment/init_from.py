@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.checkpoint import load_run, read_config, read_facts
-from regard.config import ModelSettings, Settings
-from regard.config.check import check
+from regard.checkpoint import load_run, read_facts, read_plan
+from regard.config import ModelPlan, ModelSettings, Settings, TokenizerSettings, model_fields, plan_model
+from regard.config.check import check_model
 from regard.config.settings import PICTURE_ENCODERS
 from regard.errors import UserError
 from regard.models.seq2seq import Model
@@ -24,38 +24,39 @@ SIDES = {"depth": ("encoder_depth", "decoder_depth"), "width": ("encoder_width",
 ALIKE = ("encoder", "decoder", "cell", "width", "encoder_width", "decoder_width", "tied_embeddings")
 
 
-def inherit_settings(config: Settings) -> Settings:
+def inherit_settings(settings: Settings) -> Settings:
     """The settings of a run that starts from another: its tokenizers, and its architecture where none was named; of one
     that was, what makes weights fit, where it was left open and both are of a kind."""
-    if config.training.init_from is None:
-        return config
-    path = Path(config.training.init_from)
+    if settings.training.init_from is None:
+        return settings
+    path = Path(settings.training.init_from)
     read_facts(path)  # it is a run
-    theirs = read_config(path)
-    for key in type(config.tokenizer).model_fields:
-        given, found = getattr(config.tokenizer, key), getattr(theirs.tokenizer, key)
-        if given is not None and given != found:
+    other = read_plan(path)
+    for key, value in settings.tokenizer.given().items():
+        theirs = getattr(other.tokenizer, key)
+        if value != theirs:
             raise UserError(
-                f"tokenizer.{key} = {given!r}, but {path}, which training.init_from names, has {found!r}; leave it out"
+                f"tokenizer.{key} = {value!r}, but {path}, which training.init_from names, has {theirs!r}; leave it out"
             )
-    model = _architecture(config.model, theirs.model)
-    if _reads(model) != _reads(theirs.model):
+    model = _architecture(settings.model, other.model)
+    if _task(plan_model(model)) != _task(other.model):
         raise UserError(
-            f"training.init_from = {str(path)!r} {_reads(theirs.model)}, and this model {_reads(model)}; "
+            f"training.init_from = {str(path)!r} {_task(other.model)}, and this model {_task(plan_model(model))}; "
             "start from one that does the same"
         )
-    return config.model_copy(update={"tokenizer": theirs.tokenizer, "model": model})
+    tokenizer = TokenizerSettings.model_validate(other.tokenizer.given())
+    return settings.model_copy(update={"tokenizer": tokenizer, "model": model})
 
 
-def is_of_a_kind(config: Settings, path: Path) -> bool:
+def is_of_a_kind(settings: Settings, path: Path) -> bool:
     """Whether a model that is named by these settings can start from most of the run there, as a student should."""
-    theirs = read_config(path).model
-    training = config.training.model_copy(update={"init_from": str(path)})
+    other = read_plan(path).model
+    training = settings.training.model_copy(update={"init_from": str(path)})
     try:
-        model = inherit_settings(config.model_copy(update={"training": training})).model
+        model = plan_model(inherit_settings(settings.model_copy(update={"training": training})).model)
     except UserError:
         return False
-    return config.model.names_architecture and all(getattr(model, key) == getattr(theirs, key) for key in ALIKE)
+    return settings.model.names_architecture and all(getattr(model, key) == getattr(other, key) for key in ALIKE)
 
 
 @torch.no_grad()
@@ -78,28 +79,29 @@ def copy_weights(path: Path, model: Model) -> int:
     return sum({tensor.data_ptr(): tensor.numel() for tensor, _ in fitting}.values())
 
 
-def _architecture(given: ModelSettings, theirs: ModelSettings) -> ModelSettings:
-    """All of theirs beneath what is set by hand; of a kind that is named, what makes weights fit, where they go
+def _architecture(given: ModelSettings, other: ModelPlan) -> ModelSettings:
+    """All of the other's beneath what is set by hand; of a kind that is named, what makes weights fit, where they go
     together at all."""
-    if given.names_architecture and (given.encoder, given.decoder) != (theirs.encoder, theirs.decoder):
+    named, outline = given.names_architecture, plan_model(given)
+    if named and (outline.encoder, outline.decoder) != (other.encoder, other.decoder):
         return given
-    by_hand = given.model_dump(exclude_unset=True)
-    fields = theirs.model_dump(exclude_none=True, exclude=OWN if given.names_architecture else set())
+    by_hand = model_fields(given)
+    fields = other.model_dump(exclude_none=True, exclude=OWN if named else set())
     for general, sides in SIDES.items():
         fields = {key: value for key, value in fields.items() if general not in by_hand or key not in sides}
-    followed = ModelSettings.model_validate({**fields, **by_hand})
+    merged = ModelSettings.model_validate({**fields, **by_hand})
     try:
-        check(Settings(model=followed))
+        check_model(plan_model(merged))
     except UserError:
-        if given.names_architecture:
+        if named:
             return given
         raise
-    return followed
+    return merged
 
 
-def _reads(model: ModelSettings) -> str:
+def _task(model: ModelPlan) -> str:
     """What goes in and what comes out, for an error."""
     if model.encoder == "none":
         return "is a language model"
-    reads = "reads pictures" if model.encoder in PICTURE_ENCODERS else "reads text"
-    return f"{reads} and {'tells classes' if model.decoder == 'none' else 'writes'}"
+    source = "reads pictures" if model.encoder in PICTURE_ENCODERS else "reads text"
+    return f"{source} and {'tells classes' if model.decoder == 'none' else 'writes'}"

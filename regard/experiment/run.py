@@ -16,20 +16,20 @@ from regard.checkpoint import (
     STATE,
     is_run,
     read_codecs,
-    read_config,
     read_facts,
+    read_plan,
     resume_line,
     start_run,
-    write_config,
     write_facts,
+    write_plan,
 )
-from regard.config import Settings, read_recipe, settle
+from regard.config import Plan, Settings, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
 from regard.experiment.banner import banner
 from regard.experiment.follow import METRICS, follow_training, save_state
 from regard.experiment.held_out import held_out_pairs
-from regard.experiment.resume import continued
+from regard.experiment.resume import extend_plan
 from regard.experiment.setup import Setup, assemble_setup, new_setup
 from regard.experiment.validation import make_validate
 from regard.files import write_text
@@ -54,7 +54,7 @@ class RunResult:
     path: Path
     status: Literal["finished", "interrupted"]
     ended: str | None  # the setting that ended training
-    config: Settings
+    plan: Plan
     task: Task
     parameters: int
     step: int
@@ -73,14 +73,14 @@ class RunResult:
         at = f"after {self.step:,} steps ({self.epoch:.1f} epochs) in {clock(self.seconds)}"
         lines = [f"ended by {self.ended} {at}" if self.status == "finished" else f"stopped {at}; all of it is saved"]
         if self.best is not None:
-            metric = self.config.training.metric or "loss"
+            metric = self.plan.training.metric
             lines.append(f"best on dev: {dev_text(self.best, metric)} (step {self.best_step:,})")
-            if self.config.training.average:
+            if self.plan.training.average:
                 lines.append(f"model: {self.chosen}")
             if self.best["loss"] > DIVERGED * self.guessing:
                 lines.append(
                     f"note: a dev loss of {self.best['loss']:.3g} is far above that of guessing, {self.guessing:.3g}: "
-                    f"training.rate = {self.config.training.rate:g} is too high; train anew with a lower one"
+                    f"training.rate = {self.plan.training.rate:g} is too high; train anew with a lower one"
                 )
         if self.status == "interrupted":
             lines.append(f"go on with {resume_line(self.path)}")
@@ -98,16 +98,16 @@ def train(
     return run_experiment(tree if isinstance(tree, Settings) else settle(tree), out, resume, progress)
 
 
-def run_experiment(config: Settings, out: Path | str, resume: bool = False, progress: bool = True) -> RunResult:
-    """Train what `config` says into the directory `out`; or, to resume, go on with the run that is there.
+def run_experiment(settings: Settings, out: Path | str, resume: bool = False, progress: bool = True) -> RunResult:
+    """Train what `settings` say into the directory `out`; or, to resume, go on with the run that is there.
 
     To resume, settings that are not given are the run's own. `progress`: say on stderr what happens.
     """
     if torchrun_rank() > 0:
         return follow_torchrun()
     out = Path(out)
-    setup, facts = _reopen(config, out) if resume else _open(config, out)
-    training = setup.config.training
+    setup, facts = _reopen(settings, out) if resume else _open(settings, out)
+    training = setup.plan.training
     state = new_state(setup.model, training)
     metrics = Metrics(out / METRICS)
     if resume:
@@ -131,14 +131,14 @@ def run_experiment(config: Settings, out: Path | str, resume: bool = False, prog
     return result
 
 
-def _open(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
+def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     """A new run, all of it but the training written into `out`."""
     if is_run(out):
         raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
-    threads = configure_torch(config.training.threads)
-    setup = new_setup(config)
+    threads = configure_torch(settings.training.threads)
+    setup = new_setup(settings)
     corpus = setup.corpus
     facts = {
         "task": setup.task,
@@ -156,11 +156,11 @@ def _open(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
         "fingerprint": fingerprint(corpus),
     }
     lexicon = setup.lexicon()
-    start_run(out, setup.config, setup.source, setup.target, held_out_pairs(setup, out), facts, lexicon)
+    start_run(out, setup.plan, setup.source, setup.target, held_out_pairs(setup, out), facts, lexicon)
     return setup, facts
 
 
-def _reopen(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
+def _reopen(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
     facts = read_facts(out, needed=("task", "fingerprint", "threads", "torch", "shared"))
@@ -169,13 +169,13 @@ def _reopen(config: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
             f"{out / STATE} is missing, and without it the run cannot go on; "
             f"restore it, or train anew from {out / RECIPE}"
         )
-    config = continued(config, read_config(out))
-    configure_torch(config.training.threads)
-    corpus = load_corpus(config.data)
+    plan = extend_plan(settings, read_plan(out))
+    configure_torch(plan.training.threads)
+    corpus = load_corpus(plan.data)
     if fingerprint(corpus) != facts["fingerprint"]:
         raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
-    tokenizers = read_codecs(out, config, corpus.images)
-    return assemble_setup(config, corpus, tokenizers, resumed=(out / STATE).is_file()), facts
+    codecs = read_codecs(out, plan, corpus.images)
+    return assemble_setup(plan, corpus, codecs, resumed=(out / STATE).is_file()), facts
 
 
 def _go_on(setup: Setup, state: TrainingState, out: Path) -> None:
@@ -184,15 +184,15 @@ def _go_on(setup: Setup, state: TrainingState, out: Path) -> None:
         restore(state, *read_tensors(out / STATE), where=str(out / STATE))
     else:  # it ended before it began
         save_state(state, out)
-    progress, stored = state.progress, read_config(out)
-    reached = {"steps": progress.step, "epochs": _epoch(setup, state), "minutes": progress.seconds / 60}
-    for key, there in reached.items():
-        new, old = (getattr(config.training, key) for config in (setup.config, stored))
-        if new is not None and new != old and new < there:
-            where = f"training.{key} = {new}, but the run has reached {there:.10g} already"
+    progress, stored = state.progress, read_plan(out)
+    reached = {"steps": progress.step, "epochs": _epochs(setup, state), "minutes": progress.seconds / 60}
+    for key, value in reached.items():
+        new, old = (getattr(plan.training, key) for plan in (setup.plan, stored))
+        if new is not None and new != old and new < value:
+            where = f"training.{key} = {new}, but the run has reached {value:.10g} already"
             raise UserError(f"{where}; give more, or resume without it")
-    if setup.config != stored:
-        write_config(out, setup.config)
+    if setup.plan != stored:
+        write_plan(out, setup.plan)
 
 
 def fingerprint(corpus: Corpus) -> str:
@@ -211,9 +211,10 @@ def _finish(setup: Setup, state: TrainingState, selected: SelectedCheckpoint, ou
     write_tensors(out / "last.safetensors", weights_of(state.model))
     if state.best is not None and state.recent:
         write_tensors(out / "best.safetensors", state.best)
-    name = setup.config.model.preset or f"{setup.config.model.encoder} to {setup.config.model.decoder}"
+    model = setup.plan.model
+    name = model.preset or f"{model.encoder} to {model.decoder}"
     title = f"{name} on {setup.corpus.name}, {setup.parameters:,} parameters, {clock(state.progress.seconds)}"
-    curve = curve_svg(read_metrics(out / METRICS), setup.config.training.metric or "loss", title)
+    curve = curve_svg(read_metrics(out / METRICS), setup.plan.training.metric, title)
     write_text(out / "curve.svg", curve)
     write_facts(out, facts)
 
@@ -226,26 +227,26 @@ def _result(
         path=out,
         status="interrupted" if interrupted else "finished",
         ended=progress.ended,
-        config=setup.config,
+        plan=setup.plan,
         task=setup.task,
         parameters=setup.parameters,
         step=progress.step,
-        epoch=_epoch(setup, state),
+        epoch=_epochs(setup, state),
         seconds=progress.seconds,
         best=progress.best,
         best_step=progress.best_step,
         model=selected.kind,
         dev=selected.dev,
-        chosen=selected.text(setup.config.training.metric or "loss"),
+        chosen=selected.text(setup.plan.training.metric),
         skipped=setup.skipped,
         guessing=math.log(setup.target.size),
     )
 
 
-def _epoch(setup: Setup, state: TrainingState) -> float:
-    """Completed epochs, with the fraction of this one."""
+def _epochs(setup: Setup, state: TrainingState) -> float:
+    """Epochs so far, with the fraction of this one."""
     progress = state.progress
-    return progress.epoch + progress.index / len(microbatch_plan(setup.train, setup.config.training, progress.epoch))
+    return progress.epoch + progress.index / len(microbatch_plan(setup.train, setup.plan.training, progress.epoch))
 
 
 def _results(result: RunResult) -> dict[str, Any]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regard.checkpoint import read_codecs
-from regard.config import Settings
-from regard.config.check import check
+from regard.config import Plan, Settings
 from regard.config.settings import PICTURE_ENCODERS
 from regard.data.batches import Pairs, encode_pairs
 from regard.data.codecs import SourceCodec, TargetCodec, train_codecs
@@ -16,8 +15,8 @@ from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.lexicon import Lexicon, learn_lexicon
 from regard.data.token_store import TokenStore
 from regard.errors import UserError
-from regard.experiment.defaults import complete
-from regard.experiment.init_from import copy_weights, inherit_settings
+from regard.experiment.init_from import copy_weights
+from regard.experiment.resolve import resolve
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 
@@ -28,7 +27,7 @@ LARGE = 1000  # entries of a vocabulary, from which on a short list of them pays
 class Setup:
     """All that a run needs before its first step."""
 
-    config: Settings
+    plan: Plan
     corpus: Corpus
     task: Task
     source: SourceCodec
@@ -47,7 +46,7 @@ class Setup:
         """Of a translation with a large vocabulary; None of others, where a short list would gain nothing."""
         source, target = self.train.source, self.train.target
         if self.task != "translation" or not isinstance(source, TokenStore) or self.target.size < LARGE:
-            if self.config.search.short_list:
+            if self.plan.search.short_list:
                 raise UserError(
                     f"search.short_list is for translations with a vocabulary of {LARGE:,} entries or more, and this "
                     f"is {self.task} with {self.target.size:,}; leave it out"
@@ -56,75 +55,74 @@ class Setup:
         return learn_lexicon(source, target, self.source.size, self.target.size)
 
 
-def new_setup(config: Settings) -> Setup:
+def new_setup(settings: Settings) -> Setup:
     """A new run's: open settings are chosen, codecs trained, weights drawn; or codecs and weights are those of
     `training.init_from`. No file is written."""
-    corpus = load_corpus(config.data)
-    config = complete(inherit_settings(config), corpus)
-    check(config)
-    _check_fit(config, corpus)
-    earlier = config.training.init_from
+    corpus = load_corpus(settings.data)
+    plan = resolve(settings, corpus)
+    _check_fit(plan, corpus)
+    earlier = plan.training.init_from
     if earlier is not None:
-        return assemble_setup(config, corpus, read_codecs(Path(earlier), config, corpus.images))
-    return assemble_setup(config, corpus, train_codecs(config, corpus))
+        return assemble_setup(plan, corpus, read_codecs(Path(earlier), plan, corpus.images))
+    return assemble_setup(plan, corpus, train_codecs(plan, corpus))
 
 
 def assemble_setup(
-    config: Settings,
+    plan: Plan,
     corpus: Corpus,
     codecs: tuple[SourceCodec, TargetCodec],
     resumed: bool = False,
 ) -> Setup:
-    """The same from complete settings and trained codecs. `resumed`: the saved weights will replace these."""
+    """The same from a plan and trained codecs. `resumed`: the saved weights will replace these."""
     source, target = codecs
-    model = build_model(config.model, source.size, target.size, source is target, config.training.seed)
+    model = build_model(plan.model, source.size, target.size, source is target, plan.training.seed)
     skipped = Counter(one.why for one in corpus.skipped)
     encoded = []
-    rate = config.training.bpe_dropout
+    rate = plan.training.bpe_dropout
     for split, examples, dropout in (("training", corpus.train, rate), ("development", corpus.dev, 0.0)):
-        pairs, left_out = encode_pairs(examples, source, target, _longest(config, model, examples), dropout)
+        pairs, left_out = encode_pairs(examples, source, target, _longest(plan, model, examples), dropout)
         skipped.update(one.why for one in left_out)
         if len(pairs) == 0:
             why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
-    if (config.training.microbatches or 1) > len(train):
+    if plan.training.microbatches > len(train):
         raise UserError(
-            f"training.microbatches = {config.training.microbatches}, but there are {len(train)} training pairs; "
+            f"training.microbatches = {plan.training.microbatches}, but there are {len(train)} training pairs; "
             "set as many or fewer"
         )
-    setup = Setup(config, corpus, task_of(config, corpus), source, target, model, train, dev, dict(skipped))
-    if config.training.init_from is not None and not resumed:
-        return replace(setup, copied=copy_weights(Path(config.training.init_from), model))
+    setup = Setup(plan, corpus, task_of(plan, corpus), source, target, model, train, dev, dict(skipped))
+    if plan.training.init_from is not None and not resumed:
+        return replace(setup, copied=copy_weights(Path(plan.training.init_from), model))
     return setup
 
 
-def task_of(config: Settings, corpus: Corpus) -> Task:
-    if config.model.decoder == "none":
+def task_of(plan: Plan, corpus: Corpus) -> Task:
+    if plan.model.decoder == "none":
         return "classification"
     if corpus.images is not None:
         return "captioning"
     return "translation" if any(example.source for example in corpus.train) else "continuation"
 
 
-def _check_fit(config: Settings, corpus: Corpus) -> None:
+def _check_fit(plan: Plan, corpus: Corpus) -> None:
     """What only the corpus can tell: whether this model and this metric make sense for it."""
-    metric, task = config.training.metric, task_of(config, corpus)
-    if (corpus.images is not None) != (config.model.encoder in PICTURE_ENCODERS):
+    metric, task = plan.training.metric, task_of(plan, corpus)
+    if (corpus.images is not None) != (plan.model.encoder in PICTURE_ENCODERS):
         kind, remedy = ("text", "'lstm-additive'") if corpus.images is None else ("pictures", "'image-lstm'")
         raise UserError(
-            f"model.encoder = {config.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
+            f"model.encoder = {plan.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
             f"take another encoder, such as that of model.preset = {remedy}"
         )
-    if config.training.bpe_dropout > 0 and (config.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
+    if plan.training.bpe_dropout > 0 and (plan.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
         raise UserError(
-            f"training.bpe_dropout = {config.training.bpe_dropout} takes pieces of bpe apart, and this is {task} with "
-            f"tokenizer.kind = {config.tokenizer.kind!r}; leave it out"
+            f"training.bpe_dropout = {plan.training.bpe_dropout} takes pieces of bpe apart, and this is {task} with "
+            f"tokenizer.kind = {plan.tokenizer.kind!r}; leave it out"
         )
-    if task == "continuation" and config.model.encoder != "none":
+    if task == "continuation" and plan.model.encoder != "none":
         raise UserError(
-            f"model.encoder = {config.model.encoder!r}, but every source of the corpus is empty; "
+            f"model.encoder = {plan.model.encoder!r}, but every source of the corpus is empty; "
             "take a language model such as model.preset = 'transformer-language'"
         )
     if task == "continuation" and metric in ("exact", "bleu", "chrf"):
@@ -133,10 +131,10 @@ def _check_fit(config: Settings, corpus: Corpus) -> None:
         raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
 
 
-def _longest(config: Settings, model: Model, examples: list[Example]) -> int:
+def _longest(plan: Plan, model: Model, examples: list[Example]) -> int:
     """Tokens that a side may have, without its mark: as set, or fewer where the model's positions end before."""
     limits = [limit - 1 for limit in (model.max_source, model.max_target) if limit is not None]
     if model.max_total is not None:  # source and target stand behind one another, each with a mark
         paired = any(example.source for example in examples)  # otherwise the target has the whole row
         limits.append(model.max_total // 2 - 1 if paired else model.max_total - 2)
-    return min([config.data.max_tokens, *limits])
+    return min([plan.data.max_tokens, *limits])

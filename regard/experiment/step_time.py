@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from regard.config import ModelSettings, TrainingSettings
+from regard.config import ModelPlan, TrainingSettings
 
 USUAL_SECONDS = 1500  # a run without limits of its own ends after about so long on two cores,
 ENOUGH_EPOCHS, MOST_SECONDS = 8, 3000  # or, where so many epochs take longer, after them, but not beyond so long
@@ -32,7 +32,7 @@ class StepTime:
     batches: float  # of an epoch
 
     @classmethod
-    def of(cls, model: ModelSettings, workload: Workload, given: TrainingSettings) -> StepTime:
+    def of(cls, model: ModelPlan, workload: Workload, given: TrainingSettings) -> StepTime:
         alone = given.threads == 1 and given.processes in (None, 1)
         return cls(step_seconds(model, workload) * (ALONE if alone else 1.0), workload.batches)
 
@@ -53,10 +53,10 @@ class StepTime:
         return asked >= ENOUGH_EPOCHS and ENOUGH_EPOCHS * self.epoch_seconds <= seconds
 
 
-def step_seconds(model: ModelSettings, workload: Workload) -> float:
+def step_seconds(model: ModelPlan, workload: Workload) -> float:
     """A guess of how long an update takes on two cores: the multiplications, and what every time step costs anew."""
     width = model.width
-    depth = (model.encoder_depth or model.depth) + (model.decoder_depth or model.depth)
+    depth = sum(model.depths)
     per_layer = {"transformer": 14, "convolution": 10, "rnn": {"rnn": 2, "gru": 6, "lstm": 8}[model.cell], "none": 0}
     per_layer |= {"patches": 14, "grid": 60}
     matrices = width * width * (per_layer[model.encoder] + per_layer[model.decoder]) * depth / 2

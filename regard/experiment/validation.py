@@ -21,8 +21,7 @@ DECODED = {"exact": 500, "bleu": 1000, "chrf": 1000}
 
 def make_validate(setup: Setup) -> Validate:
     """The function that the training loop calls; it leaves the model and its randomness as they were."""
-    training = setup.config.training
-    assert training.batch_tokens is not None, "complete the configuration first"
+    training = setup.plan.training
     batches = plan(setup.dev, training.batch_tokens, seed=0, epoch=0)
     outputs = GreedyScore(setup) if training.metric in ("exact", "bleu", "chrf") else None
 
@@ -38,8 +37,7 @@ class GreedyScore:
     """Exact match, BLEU or chrF of greedy outputs for the first development examples that were encoded, in percent."""
 
     def __init__(self, setup: Setup) -> None:
-        assert setup.config.training.metric is not None
-        self.metric = setup.config.training.metric
+        self.metric = setup.plan.training.metric
         self._model, self._target = setup.model, setup.target
         dev = setup.dev  # without the pairs that are left out for their length
         most = DECODED[self.metric]

@@ -46,7 +46,7 @@ class DecodingModel:
         self._ctranslate2: FastDecoder | None = None
         self._parameters = list(model.parameters())
         self._version = -1
-        self.not_ctranslate2 = "it is given no run" if run is None else why_not(run.config.model, model)
+        self.not_ctranslate2 = "it is given no run" if run is None else why_not(run.plan.model, model)
         if engine not in ("torch", "auto"):  # refused when it is named, not at the first text
             if self.not_ctranslate2 is None:
                 self._start_ctranslate2()
@@ -108,9 +108,7 @@ class DecodingModel:
         assert run is not None
         precision = "int8" if self.engine == "ctranslate2-int8" else "float32"
         try:
-            self._ctranslate2 = FastDecoder(
-                self.model, run.config.model, run.path, precision, self._threads, run.lexicon
-            )
+            self._ctranslate2 = FastDecoder(self.model, run.plan.model, run.path, precision, self._threads, run.lexicon)
         except (OSError, RuntimeError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             self.not_ctranslate2 = f"no model for it can be built in {run.path} ({why}); take --engine torch"

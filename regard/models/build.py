@@ -1,4 +1,4 @@
-"""ModelSettings → model. The one place that knows every architecture."""
+"""ModelPlan → model. The one place that knows every architecture."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from regard.config import ModelSettings
+from regard.config import ModelPlan
 from regard.config.settings import CELL, PICTURE_ENCODERS
 from regard.models.classifier import Classifier
 from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
@@ -33,7 +33,7 @@ from regard.nn.positions import PositionalEmbedding
 from regard.nn.recurrent import LSTMCell
 
 
-def build_model(config: ModelSettings, source_size: int, target_size: int, shared: bool, seed: int) -> Model:
+def build_model(config: ModelPlan, source_size: int, target_size: int, shared: bool, seed: int) -> Model:
     """A model with fresh weights, the same for the same seed. `shared`: both sides have one vocabulary.
 
     Of pictures, source_size is the number of words that may go with them, and one for none.
@@ -45,9 +45,9 @@ def build_model(config: ModelSettings, source_size: int, target_size: int, share
     return model
 
 
-def _assemble(config: ModelSettings, source_size: int, target_size: int, shared: bool) -> Model:
-    dropout = config.dropout or 0.0
-    encoder_width, decoder_width = config.encoder_width or config.width, config.decoder_width or config.width
+def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: bool) -> Model:
+    dropout = config.dropout
+    encoder_width, decoder_width = config.widths
     limit = config.max_positions if config.positions == "learned" else None
     limits = {"transformer": limit, "convolution": limit}
     if config.encoder == "none":
@@ -65,16 +65,16 @@ def _assemble(config: ModelSettings, source_size: int, target_size: int, shared:
     return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder))
 
 
-def _build_picture_encoder(config: ModelSettings, words: int, width: int, dropout: float) -> Encoder:
-    depth = config.encoder_depth or config.depth
+def _build_picture_encoder(config: ModelPlan, words: int, width: int, dropout: float) -> Encoder:
+    depth, _ = config.depths
     canvas = Canvas(words, width, config.image_size, CELL, config.augment)
     if config.encoder == "grid":
         return GridEncoder(canvas, width, depth, dropout)
     return PatchEncoder(canvas, replace(_shape(config, width, dropout), positions=None), CELL, depth)
 
 
-def _build_encoder(config: ModelSettings, embedding: Embedding, dropout: float) -> Encoder:
-    width, depth = config.encoder_width or config.width, config.encoder_depth or config.depth
+def _build_encoder(config: ModelPlan, embedding: Embedding, dropout: float) -> Encoder:
+    (width, _), (depth, _) = config.widths, config.depths
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     match config.encoder:
         case "rnn":
@@ -87,10 +87,8 @@ def _build_encoder(config: ModelSettings, embedding: Embedding, dropout: float) 
             raise AssertionError("pictures are read elsewhere, and a language model has no encoder")
 
 
-def _build_decoder(
-    config: ModelSettings, embedding: Embedding, memory_width: int, size: int, dropout: float
-) -> Decoder:
-    width, depth = config.decoder_width or config.width, config.decoder_depth or config.depth
+def _build_decoder(config: ModelPlan, embedding: Embedding, memory_width: int, size: int, dropout: float) -> Decoder:
+    (_, width), (_, depth) = config.widths, config.depths
     tied = config.tied_embeddings
     if config.decoder == "rnn":
         context = _attention(config, width, memory_width) if config.context == "attention" else config.context
@@ -113,8 +111,8 @@ def _build_decoder(
     return ConvolutionDecoder(embedding, positions, shape, config.kernel, depth, memory_width, output)
 
 
-def _build_language(config: ModelSettings, size: int, dropout: float, width: int, limit: int | None) -> Model:
-    depth = config.decoder_depth or config.depth
+def _build_language(config: ModelPlan, size: int, dropout: float, width: int, limit: int | None) -> Model:
+    _, depth = config.depths
     embedding = Embedding(size, width, dropout)
     if config.decoder == "rnn":
         reader = RecurrentReader(embedding, config.cell, width, depth, size, config.tied_embeddings, dropout)
@@ -124,7 +122,7 @@ def _build_language(config: ModelSettings, size: int, dropout: float, width: int
     return Language(TransformerReader(embedding, positions, shape, depth, output), limit)
 
 
-def _shape(config: ModelSettings, width: int, dropout: float) -> LayerShape:
+def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
     return LayerShape(
         width=width,
         heads=config.heads,
@@ -139,18 +137,18 @@ def _shape(config: ModelSettings, width: int, dropout: float) -> LayerShape:
     )
 
 
-def _positions(config: ModelSettings, width: int) -> PositionalEmbedding:
+def _positions(config: ModelPlan, width: int) -> PositionalEmbedding:
     kind = config.positions if config.positions in ("learned", "sinusoidal") else "none"
     return PositionalEmbedding(kind, config.position_combine, width, config.max_positions)
 
 
-def _attention(config: ModelSettings, query_width: int, memory_width: int) -> Attention:
+def _attention(config: ModelPlan, query_width: int, memory_width: int) -> Attention:
     if config.score == "multi-head":
         return MultiHeadAttention(query_width, memory_width, config.heads, config.head_layout, config.attention_dropout)
     return ScoredAttention(_score(config, query_width, memory_width), memory_width, config.attention_dropout)
 
 
-def _score(config: ModelSettings, query_width: int, memory_width: int) -> Score:
+def _score(config: ModelPlan, query_width: int, memory_width: int) -> Score:
     match config.score:
         case "additive":
             return Additive(query_width, memory_width)

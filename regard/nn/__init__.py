@@ -1,1 +1,1 @@
-"""Bricks: tensors in, tensors out; no text, no config."""
+"""Bricks as formulas, tensors to tensors: attention, recurrence, convolution, positional encodings, masks, taps."""

@@ -71,7 +71,7 @@ class Pipeline(ABC):
     @property
     def search(self) -> SearchSettings:
         """The search of the run's recipe."""
-        return self.run.config.search
+        return self.run.plan.search
 
     def search_with(self, given: SearchSettings | None = None, **fields: Any) -> SearchSettings:
         """The recipe's search with these fields set, or those that are set in `given`.
@@ -110,7 +110,7 @@ class Pipeline(ABC):
         run = self.run
         shared = run.source_codec is run.target_codec
         sizes = run.source_codec.size, run.target_codec.size
-        return type(self)(replace(run, model=build_model(run.config.model, *sizes, shared, seed).eval()))
+        return type(self)(replace(run, model=build_model(run.plan.model, *sizes, shared, seed).eval()))
 
     @abstractmethod
     def forced_pair(self, text: str, target: str) -> ForcedPair:

@@ -75,7 +75,7 @@ def head_roles(
         raise UserError(
             "roles are of words in a text, and the sources of this run are images; `regard evaluate` measures pointing"
         )
-    truth = truths(pipeline.run.config.data)
+    truth = truths(pipeline.run.plan.data)
     token_truths = [
         token_truth(
             truth.get(example, Truth()), source_codec.offsets(example.source), target_codec.offsets(example.target)

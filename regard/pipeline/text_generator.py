@@ -60,5 +60,5 @@ class TextGenerator(TextModel):
 
     def baselines(self, examples: Sequence[Example]) -> dict[str, float]:
         """Bits per character of gzip and of a character 5-gram, trained on the training texts of the run."""
-        train = [example.target for example in load_corpus(self.run.config.data).train]
+        train = [example.target for example in load_corpus(self.run.plan.data).train]
         return language_baselines(train, [example.target for example in examples])

@@ -63,7 +63,7 @@ class Translator(SourceToText):
         return measure_alignments(self.trace_all(examples, progress), links, examples)
 
     def _corpus_links(self, examples: Sequence[Example]) -> list[Gold]:
-        known = truths(self.run.config.data)
+        known = truths(self.run.plan.data)
         unknown = next((pair for pair in examples if pair not in known or not known[pair].aligned), None)
         if unknown is not None:
             why = f"{unknown.source!r} is not of its dev or test set" if known else "only dates has true alignments"

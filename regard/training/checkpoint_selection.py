@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.training.report import dev_text
 from regard.training.state import TrainingState
 from regard.weights import Weights, clone_weights, load_weights, weights_of
@@ -31,13 +31,13 @@ class SelectedCheckpoint:
         return name if self.dev is None else f"{name}, dev {dev_text(self.dev, metric)}"
 
 
-def record_validation(state: TrainingState, dev: dict[str, float], training: TrainingSettings) -> bool:
+def record_validation(state: TrainingState, dev: dict[str, float], training: TrainingPlan) -> bool:
     """Keep the weights for the average, and where they are the best so far as those; True if they are.
 
     Counts the validations without an improvement, for early stopping.
     """
     progress = state.progress
-    metric = training.metric or "loss"
+    metric = training.metric
     if training.average:
         state.recent.append(clone_weights(weights_of(state.model)))
     improved = progress.best is None or score_key(dev, metric) > score_key(progress.best, metric)
@@ -51,7 +51,7 @@ def record_validation(state: TrainingState, dev: dict[str, float], training: Tra
 
 
 def select_checkpoint(
-    state: TrainingState, training: TrainingSettings, validate: Callable[[], dict[str, float]]
+    state: TrainingState, training: TrainingPlan, validate: Callable[[], dict[str, float]]
 ) -> SelectedCheckpoint:
     """The best weights, or the average of the latest validated ones where it is better: it is validated here, once.
 
@@ -70,7 +70,7 @@ def select_checkpoint(
         average = SelectedCheckpoint("average", averaged, validate(), validations)
     finally:
         load_weights(state.model, last, "the last weights")
-    metric = training.metric or "loss"
+    metric = training.metric
     assert average.dev is not None
     return average if score_key(average.dev, metric) > score_key(dev, metric) else best
 

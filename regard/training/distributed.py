@@ -25,7 +25,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.models.seq2seq import Model
@@ -63,7 +63,7 @@ class Job:
     model: Model
     moments: dict[str, Tensor]
     pairs: Pairs
-    training: TrainingSettings
+    training: TrainingPlan
     threads: int
     position: Position  # of the next update
     trials: Sequence[Position]  # of updates that are timed before it, and not made

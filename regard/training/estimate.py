@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Pairs
 from regard.training.microbatches import Position, microbatch_plan
 from regard.training.report import clock
@@ -57,7 +57,7 @@ class Estimate:
 
 
 def choose_team(
-    state: TrainingState, pairs: Pairs, training: TrainingSettings, steps: int | None, estimated: bool = True
+    state: TrainingState, pairs: Pairs, training: TrainingPlan, steps: int | None, estimated: bool = True
 ) -> tuple[Team, Estimate | None]:
     """The fastest of the teams that may compute this run, started; and an estimate, but not of a short run.
 
@@ -104,7 +104,7 @@ def _time(team: Team, trials: Sequence[Position]) -> float:
     return sum(seconds[1:]) / len(seconds[1:])
 
 
-def _optimizer_seconds(state: TrainingState, training: TrainingSettings) -> float:
+def _optimizer_seconds(state: TrainingState, training: TrainingPlan) -> float:
     """How long the optimizer takes, on a copy of the model with the gradients that are there; they are thrown away."""
     copy = deepcopy(state.model)
     trial = new_state(copy, training).optimizer

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.training.checkpoint_selection import record_validation
@@ -21,11 +21,10 @@ Validate = Callable[[], dict[str, float]]  # results on the development set, by 
 
 
 def train(
-    state: TrainingState, pairs: Pairs, training: TrainingSettings, validate: Validate, team: Team
+    state: TrainingState, pairs: Pairs, training: TrainingPlan, validate: Validate, team: Team
 ) -> Iterator[StepReport]:
     """Train until a limit is reached. Between two reports the state is whole: it can be saved, and resumed exactly."""
     progress = state.progress
-    assert training.evaluate_every is not None, "complete the configuration first"
     total = total_steps(pairs, training)
     began = time.monotonic() - progress.seconds
     for epoch, index, updates in epochs(team.microbatches, progress.epoch, progress.index):
@@ -58,7 +57,7 @@ def train(
         )
 
 
-def update(state: TrainingState, accumulated: Accumulated, rate: float, training: TrainingSettings) -> float:
+def update(state: TrainingState, accumulated: Accumulated, rate: float, training: TrainingPlan) -> float:
     """One step of the optimizer from accumulated gradients; their norm before clipping."""
     norm = clip_gradients(state.model.parameters(), training.clip, accumulated.divisor)
     if not math.isfinite(norm):
@@ -79,7 +78,7 @@ def epochs(microbatches: Microbatches, epoch: int, index: int) -> Iterator[tuple
         epoch, index = epoch + 1, 0
 
 
-def total_steps(pairs: Pairs, training: TrainingSettings) -> int | None:
+def total_steps(pairs: Pairs, training: TrainingPlan) -> int | None:
     """Updates until training.steps or training.epochs ends the run; None where neither is set."""
     limits = [] if training.steps is None else [training.steps]
     if training.epochs is not None:
@@ -87,7 +86,7 @@ def total_steps(pairs: Pairs, training: TrainingSettings) -> int | None:
     return min(limits, default=None)
 
 
-def limit_reached(state: TrainingState, training: TrainingSettings, epoch: float) -> str | None:
+def limit_reached(state: TrainingState, training: TrainingPlan, epoch: float) -> str | None:
     """The setting that ends training here, or None."""
     progress = state.progress
     reached = {

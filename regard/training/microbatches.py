@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor, nn
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Batch, Pairs, make_batch, plan
 from regard.models.seq2seq import Model
 from regard.nn.embedding import Mixture, Ready
@@ -40,18 +40,13 @@ class Accumulated:
     divisor: int  # that makes the gradients those of the mean loss: their tokens, or 1 where they are already
 
 
-def microbatch_count(training: TrainingSettings) -> int:
-    return training.microbatches or 1
-
-
-def microbatch_plan(pairs: Pairs, training: TrainingSettings, epoch: int, index: int = 0) -> list[np.ndarray]:
+def microbatch_plan(pairs: Pairs, training: TrainingPlan, epoch: int, index: int = 0) -> list[np.ndarray]:
     """The rows of the index-th microbatch of each update in an epoch; those of one update share its token budget."""
-    assert training.batch_tokens is not None, "complete the configuration first"
-    count = microbatch_count(training)
+    count = training.microbatches
     return plan(pairs, max(training.batch_tokens // count, 1), training.seed, epoch, index, count)
 
 
-def make_microbatch(pairs: Pairs, rows: np.ndarray, training: TrainingSettings, step: int, index: int = 0) -> Batch:
+def make_microbatch(pairs: Pairs, rows: np.ndarray, training: TrainingPlan, step: int, index: int = 0) -> Batch:
     """The batch of one microbatch: the same on every rank."""
     seed = (training.seed, step, index, 1)  # NumPy ignores zeros at the end, and `plan` draws by two numbers
     return make_batch(pairs, rows, seed)
@@ -60,9 +55,9 @@ def make_microbatch(pairs: Pairs, rows: np.ndarray, training: TrainingSettings, 
 class Microbatches:
     """The microbatches that one rank computes: index ≡ rank (mod world_size)."""
 
-    def __init__(self, pairs: Pairs, training: TrainingSettings, rank: int = 0, world_size: int = 1) -> None:
+    def __init__(self, pairs: Pairs, training: TrainingPlan, rank: int = 0, world_size: int = 1) -> None:
         self._pairs, self._training = pairs, training
-        self._indices = range(rank, microbatch_count(training), world_size)
+        self._indices = range(rank, training.microbatches, world_size)
         self._epoch = -1
         self._plans: list[list[np.ndarray]] = []
 

@@ -9,12 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.models.seq2seq import Model
 from regard.training.microbatches import trained_parameters
 
 MOMENTUM = 0.95
-SIZE = 0.3  # of the steps of runs that were begun before it was a setting
 ROUNDS = ((4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (2.8769, -3.1427, 1.2046), (2.8366, -3.0525, 1.2012))
 """Of Newton and Schulz: x ← a x + b xxᵀx + c xxᵀxxᵀx, steep at first, flat near one in the end."""
 
@@ -22,19 +21,18 @@ ROUNDS = ((4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (2.8769, -3.1427
 class Optimizer:
     """Adam as in Vaswani 2017, section 5.3, and Muon where it is chosen; holds the moments of trained parameters."""
 
-    def __init__(self, model: Model, training: TrainingSettings) -> None:
+    def __init__(self, model: Model, training: TrainingPlan) -> None:
         """Fused Adam is the fastest on a CPU, and deterministic."""
-        assert training.rate is not None, "complete the configuration first"
         self._names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
         self._trained = trained_parameters(model)
         inner = _inner_matrices(model) if training.optimizer == "muon" else []
         by_muon = {id(parameter) for parameter in inner}
         rest = [parameter for parameter in self._trained if id(parameter) not in by_muon]
-        decay = training.weight_decay or 0.0
+        decay = training.weight_decay
         self._adam = torch.optim.AdamW(
             _by_decay(rest, decay), lr=training.rate, betas=(0.9, 0.98), eps=1e-9, fused=True
         )
-        self._muon = Muon(inner, training.muon_size or SIZE, decay)
+        self._muon = Muon(inner, training.muon_size, decay)
 
     def zero_grad(self) -> None:
         for parameter in self._trained:

@@ -61,7 +61,7 @@ def train_replica(job: Job, interrupt: Interrupt | None = None) -> None:
     state.optimizer.restore(job.moments)
     row = GradientRow(trained_parameters(model))
     microbatches = Microbatches(job.pairs, training, dist.get_rank(), dist.get_world_size())
-    smoothing, total = training.label_smoothing or 0.0, total_steps(job.pairs, training)
+    smoothing, total = training.label_smoothing, total_steps(job.pairs, training)
 
     for position in job.trials:
         if row.all_reduce(accumulate(model, microbatches.at(position), smoothing, summed=True)) is None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.files import append_lines, write_text
 
 
@@ -83,10 +83,10 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 class ProgressLine:
     """A live line in a terminal; elsewhere one plain line a validation. All on stderr."""
 
-    def __init__(self, training: TrainingSettings, total: int | None, quiet: bool = False) -> None:
+    def __init__(self, training: TrainingPlan, total: int | None, quiet: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False, quiet=quiet)
         self._live: Live | None = None
-        self._metric = training.metric or "loss"
+        self._metric = training.metric
         self._limit_seconds = None if training.minutes is None else training.minutes * 60
         self._total = total
         self._losses: tuple[float, float] = (0.0, 0.0)  # sum and weight, fading

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 
 
-def learning_rate(step: int, training: TrainingSettings, total: int | None = None) -> float:
+def learning_rate(step: int, training: TrainingPlan, total: int | None = None) -> float:
     """The rate of update `step` (the first is 1), with peak r, warm-up w and `total` updates in all.
 
     step ≤ w       r · step / w                                        linear warm-up
@@ -16,11 +16,11 @@ def learning_rate(step: int, training: TrainingSettings, total: int | None = Non
     constant       r
     """
     peak, warmup = training.rate, training.warmup_steps
-    assert step >= 1 and peak is not None and warmup is not None, "complete the configuration first"
+    assert step >= 1
     if step <= warmup:
         return peak * step / warmup
     match training.schedule:
-        case "inverse-sqrt" | None:
+        case "inverse-sqrt":
             return peak * math.sqrt(max(warmup, 1) / step)
         case "cosine":
             assert total is not None, "a cosine needs to know its end"

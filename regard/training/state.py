@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 from regard.training.optimizer import Optimizer
@@ -61,7 +61,7 @@ class TrainingState:
         return named | self.optimizer.moments()
 
 
-def new_state(model: Model, training: TrainingSettings) -> TrainingState:
+def new_state(model: Model, training: TrainingPlan) -> TrainingState:
     """Before the first step."""
     return TrainingState(model, Optimizer(model, training), recent=deque(maxlen=training.average))
 

@@ -13,7 +13,7 @@ from typing import Self
 import torch
 import torch.distributed as dist
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.threads import set_threads
@@ -31,7 +31,6 @@ from regard.training.microbatches import (
     Microbatches,
     Position,
     accumulate,
-    microbatch_count,
     trained_parameters,
 )
 from regard.training.state import TrainingState
@@ -49,13 +48,13 @@ class TeamSize:
         return f"{processes} of {self.threads} thread{'s'[: self.threads != 1]}"
 
 
-def team_sizes(training: TrainingSettings) -> list[TeamSize]:
+def team_sizes(training: TrainingPlan) -> list[TeamSize]:
     """The teams that may compute this run, the one that needs no other process first.
 
     All have equally many threads a process, so that sums are taken in the same order; only where an update has one
     microbatch, one thread may replace all.
     """
-    count, threads = microbatch_count(training), torch.get_num_threads()
+    count, threads = training.microbatches, torch.get_num_threads()
     each = training.threads or max(threads // count, 1)
     if (world_size := torchrun_world_size()) > 1:
         if world_size > count:
@@ -79,13 +78,13 @@ class Team:
         size: TeamSize,
         state: TrainingState,
         pairs: Pairs,
-        training: TrainingSettings,
+        training: TrainingPlan,
         trials: Sequence[Position] = (),
     ) -> None:
         """Starts the other processes. `trials`: updates to be computed first, to time them."""
         self.size = size
-        self._model, self._smoothing = state.model, training.label_smoothing or 0.0
-        self._summed = microbatch_count(training) > 1
+        self._model, self._smoothing = state.model, training.label_smoothing
+        self._summed = training.microbatches > 1
         self._all_threads = torch.get_num_threads()
         self.microbatches = Microbatches(pairs, training, 0, size.processes)
         self._row: GradientRow | None = None

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.analysis.ablation import force, patch, permute, silence, uniform, without
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.errors import UserError
 from regard.models.build import build_model
 from regard.nn.taps import watching
@@ -29,7 +29,7 @@ def test_replacements() -> None:
 
 def test_without_in_a_model() -> None:
     """Silencing every head of the only cross-attention makes the output independent of the source."""
-    config = settle({"model": {"preset": "transformer", "width": 8, "heads": 2, "depth": 1}}).model
+    config = plan_model(settle({"model": {"preset": "transformer", "width": 8, "heads": 2, "depth": 1}}).model)
     model = build_model(config, 9, 9, False, seed=1).eval()
     mask, target = torch.ones(1, 4, dtype=torch.bool), torch.tensor([[1, 5, 6]])
     one, other = torch.tensor([[3, 4, 5, 2]]), torch.tensor([[6, 7, 8, 2]])

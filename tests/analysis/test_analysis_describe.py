@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from regard.analysis.describe import blueprint, describe, render
-from regard.config import PRESETS, settle
+from regard.config import PRESETS, plan_model, settle
 from regard.models.build import build_model
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_counts_equal_the_real_model(name: str) -> None:
-    config = settle({"model": {"preset": name, "width": 8, "heads": 2}}).model
+    config = plan_model(settle({"model": {"preset": name, "width": 8, "heads": 2}}).model)
     shared = config.encoder == "none"
     described = describe(blueprint(config, 11, 11 if shared else 13, shared), name, "")
     real = build_model(config, 11, 11 if shared else 13, shared, seed=0)
@@ -23,7 +23,7 @@ def test_counts_equal_the_real_model(name: str) -> None:
 def test_cost_of_a_small_transformer_by_hand() -> None:
     """Width 6, one head, one layer, feed-forward 10, vocabulary 7."""
     fields = {"preset": "transformer", "width": 6, "heads": 1, "depth": 1, "ffn_width": 10}
-    described = describe(blueprint(settle({"model": fields}).model, 7, 7, True), "", "")
+    described = describe(blueprint(plan_model(settle({"model": fields}).model), 7, 7, True), "", "")
     square, ffn = 6 * 6, 2 * 6 * 10
     assert described.source_token.fixed == (4 * square + ffn) + 2 * square  # keys and values of the cross-attention
     assert described.target_token.fixed == (4 * square + 2 * square + ffn) + 7 * 6
@@ -32,6 +32,6 @@ def test_cost_of_a_small_transformer_by_hand() -> None:
 
 
 def test_an_rnn_costs_the_same_at_any_length() -> None:
-    described = describe(blueprint(settle({"model": {"preset": "rnn-fixed"}}).model, 7, 7, False), "", "")
+    described = describe(blueprint(plan_model(settle({"model": {"preset": "rnn-fixed"}}).model), 7, 7, False), "", "")
     assert described.source_token.per_key == described.target_token.per_key == 0
     assert "whatever the length" in render(described)

@@ -13,7 +13,7 @@ import torch
 from regard.analysis.receptive import receptive_fields
 from regard.analysis.rollout import cross_rollout, self_rollout
 from regard.analysis.trace import ForcedPair, Trace, trace, traces
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.errors import UserError
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
@@ -21,7 +21,7 @@ from regard.nn.taps import watching
 
 
 def model_of(preset: str, **fields: object) -> Model:
-    config = settle({"model": {"preset": preset, "width": 12, "heads": 2, "depth": 2, **fields}}).model
+    config = plan_model(settle({"model": {"preset": preset, "width": 12, "heads": 2, "depth": 2, **fields}}).model)
     return build_model(config, 9, 9, False, seed=1).eval()
 
 

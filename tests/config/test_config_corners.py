@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import pytest
+from tiny_plans import tiny_plan
 
-from regard.config import recipe_text, settle
+from regard.config import parse_plan, recipe_text, settle
 from regard.errors import UserError
 
 
@@ -39,5 +38,5 @@ def test_endless_numbers_are_refused() -> None:
 
 @pytest.mark.parametrize("corpus", ["a\x7fb", 'a"b\\c', "tab\tand\nline", "😀 é \u2028", "a\x00b"])
 def test_any_character_survives_a_recipe(corpus: str) -> None:
-    config = settle({"data": {"corpus": corpus}})
-    assert settle(tomllib.loads(recipe_text(config))) == config
+    plan = tiny_plan({"data": {"corpus": corpus}})
+    assert parse_plan(recipe_text(plan), "recipe.toml") == plan

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tiny_plans import tiny_plan
 
-from regard.config import PRESETS, Settings, merge, read_recipe, recipe_text, settle, shipped_recipes
+from regard.config import (
+    PRESETS,
+    Settings,
+    merge,
+    parse_plan,
+    plan_model,
+    read_recipe,
+    recipe_text,
+    settle,
+    shipped_recipes,
+)
 from regard.errors import UserError
 
 
@@ -36,10 +48,12 @@ def test_merging_is_associative_has_a_unit_and_repeats_harmlessly(one: dict, two
 
 
 def test_a_preset_lies_beneath_what_was_set_by_hand() -> None:
-    config = settle({"model": {"cell": "gru", "preset": "lstm-dot"}}, {"model": {"width": 10}})
-    assert (config.model.cell, config.model.score, config.model.width) == ("gru", "dot", 10)
-    later = settle({"model": {"preset": "transformer", "depth": 5}}, {"model": {"preset": "lstm-dot"}})
-    assert (later.model.encoder, later.model.depth) == ("rnn", 5)
+    model = plan_model(settle({"model": {"cell": "gru", "preset": "lstm-dot"}}, {"model": {"width": 10}}).model)
+    assert (model.cell, model.score, model.width) == ("gru", "dot", 10)
+    later = plan_model(
+        settle({"model": {"preset": "transformer", "depth": 5}}, {"model": {"preset": "lstm-dot"}}).model
+    )
+    assert (later.encoder, later.depth) == ("rnn", 5)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -52,13 +66,29 @@ def test_settling_leaves_the_presets_as_they_are(preset: str) -> None:
 
 def test_a_configuration_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
-        settle().model.width = 3
+        plan_model(settle().model).width = 3
 
 
 @pytest.mark.parametrize("preset", [None, *PRESETS])
-def test_a_recipe_reads_back_to_an_equal_configuration(preset: str | None) -> None:
-    config = settle({"model": {"preset": preset}} if preset else {}, {"training": {"rate": 1e-5, "epochs": 2.5}})
-    assert settle(tomllib.loads(recipe_text(config))) == config
+def test_a_recipe_reads_back_to_an_equal_plan_with_its_reasons(preset: str | None) -> None:
+    plan = tiny_plan({"model": {"preset": preset}} if preset else {}, {"training": {"rate": 1e-5, "epochs": 2.5}})
+    plan = replace(plan, reasons={"training.rate": 'corpus: 1e-5 # of "it"', "model.cell": "default"})
+    again = parse_plan(recipe_text(plan), "recipe.toml")
+    assert again == plan and again.reasons == plan.reasons
+    assert "rate = 1e-05  # corpus: 1e-5 # of" in recipe_text(plan)
+
+
+def test_a_plan_lacks_nothing_that_a_run_needs() -> None:
+    text = recipe_text(tiny_plan())
+    for line in ("rate = ", "kind = ", "width = ", "label_smoothing = "):
+        short = "\n".join(row for row in text.splitlines() if not row.startswith(line))
+        with pytest.raises(
+            UserError, match=rf"recipe.toml: \w+\.{line.split()[0]} is missing; restore the file"
+        ) as caught:
+            parse_plan(short, "recipe.toml")
+        assert "\n" not in str(caught.value)
+    with pytest.raises(UserError, match=r"recipe.toml is not TOML"):
+        parse_plan("[model", "recipe.toml")
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x7f"), max_size=20)
@@ -73,19 +103,19 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x7f
     st.booleans(),
 )
 def test_any_value_survives_a_recipe(preset: str, corpus: str, rate: float, seed: int, sample: bool) -> None:
-    config = settle(
+    plan = tiny_plan(
         {"model": {"preset": preset}, "data": {"corpus": corpus}},
         {"training": {"rate": rate, "seed": seed}, "search": {"sample": sample}},
     )
-    assert settle(tomllib.loads(recipe_text(config))) == config
+    assert parse_plan(recipe_text(replace(plan, reasons={"data.corpus": "user"})), "recipe.toml") == plan
 
 
 def test_a_recipe_is_complete() -> None:
     """Every field that has a value is written: a later change of defaults changes no old run."""
-    config = settle({"model": {"preset": "transformer"}})
-    tree = tomllib.loads(recipe_text(config))
-    for section, fields in config.model_dump().items():
-        assert tree[section] == {key: value for key, value in fields.items() if value is not None}
+    plan = tiny_plan({"model": {"preset": "transformer"}})
+    tree = tomllib.loads(recipe_text(plan))
+    for name, section in plan.sections():
+        assert tree[name] == {key: value for key, value in section.model_dump().items() if value is not None}
 
 
 MISSPELT = [

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from regard.config import PRESETS, ModelSettings, preset_fields, settle
+from regard.config import PRESETS, ModelPlan, plan_model, preset_fields, settle
 from regard.errors import UserError
 
 ISSUE = (
@@ -23,38 +23,38 @@ def test_the_presets_are_those_of_the_lectures() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_is_valid_and_described_in_a_line(preset: str) -> None:
-    model = settle({"model": {"preset": preset}}).model
+    model = plan_model(settle({"model": {"preset": preset}}).model)
     assert model.preset == preset
     assert all(getattr(model, key) == value for key, value in PRESETS[preset].fields.items())
     assert PRESETS[preset].about and "\n" not in PRESETS[preset].about
 
 
 def test_no_two_presets_are_the_same() -> None:
-    models = [settle({"model": {"preset": name}}).model.model_dump(exclude={"preset"}) for name in PRESETS]
+    models = [plan_model(settle({"model": {"preset": name}}).model).model_dump(exclude={"preset"}) for name in PRESETS]
     assert all(one != two for i, one in enumerate(models) for two in models[:i])
 
 
 def other_values(key: str, now: Any) -> list[Any]:
     """Values of a field that differ from the present one."""
-    annotation = ModelSettings.model_fields[key].annotation
+    annotation = ModelPlan.model_fields[key].annotation
     if get_origin(annotation) is Literal:
         return [value for value in get_args(annotation) if value != now]
     return {bool: [not now], str: ["other"]}.get(type(now), [8 if now != 8 else 16])
 
 
-FIELDS = [name for name in ModelSettings.model_fields if name != "preset"]
+FIELDS = [name for name in ModelPlan.model_fields if name != "preset"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("key", FIELDS)
 def test_every_field_of_a_preset_can_be_set(preset: str, key: str) -> None:
     """It takes effect and leaves the rest alone, or is refused because it contradicts a field that is named."""
-    before = settle({"model": {"preset": preset}}).model
+    before = plan_model(settle({"model": {"preset": preset}}).model)
     now, taken = getattr(before, key), 0
     shares = {"dropout", "attention_dropout", "ffn_dropout", "augment"}
     for value in [0.25] if key in shares else other_values(key, now):
         try:
-            after = settle({"model": {"preset": preset, key: value}}).model
+            after = plan_model(settle({"model": {"preset": preset, key: value}}).model)
         except UserError as error:
             assert key in str(error) or key.removesuffix("_width") in str(error)
             continue

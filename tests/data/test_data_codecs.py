@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny_plans import tiny_plan
 
-from regard.config import Settings, TokenizerSettings, settle
+from regard.config import Plan, TokenizerSettings
 from regard.data.codecs import load_codecs, train_codecs
 from regard.data.corpus import Corpus, Task
 from regard.data.examples import Example
@@ -16,8 +17,8 @@ from regard.data.images import write_png
 TOKENIZER = {"kind": "character", "size": 300}
 
 
-def settings(preset: str, shared: bool = False) -> Settings:
-    return settle({"model": {"preset": preset, "image_size": 16}, "tokenizer": {**TOKENIZER, "shared": shared}})
+def plan_for(preset: str, shared: bool = False) -> Plan:
+    return tiny_plan({"model": {"preset": preset, "image_size": 16}, "tokenizer": {**TOKENIZER, "shared": shared}})
 
 
 def corpus(task: Task, sources: list[str], images: Path | None = None) -> Corpus:
@@ -40,13 +41,13 @@ def test_trained_saved_and_loaded_codecs_are_the_same(
     images = tmp_path if task == "captioning" else None
     sources = ["a.png", "a.png", "a.png"] if images else ["xy", "yz", "zx"]
     write_png(tmp_path / "a.png", np.full((16, 16, 3), 9, np.uint8))
-    config, examples = settings(preset, shared), corpus(task, sources, images)
-    codecs = train_codecs(config, examples)
+    plan, examples = plan_for(preset, shared), corpus(task, sources, images)
+    codecs = train_codecs(plan, examples)
     files = tmp_path / "source.json", tmp_path / "target.json"
     codecs[0].save(files[0])
     if not shared:
         codecs[1].save(files[1])
-    loaded = load_codecs(*files, config, images)
+    loaded = load_codecs(*files, plan, images)
     assert (codecs[0] is codecs[1]) == (loaded[0] is loaded[1]) == shared
     for codec, again, kind in zip(codecs, loaded, kinds, strict=True):
         assert codec.kind == again.kind == kind and codec.size == again.size and again.same_as(codec)

@@ -30,7 +30,7 @@ def cut(config: Settings, resume: bool = False) -> Settings:
     embedded = {"examples": EXAMPLES, "dev_examples": HELD_OUT, "test_examples": HELD_OUT}
     held_out = {"dev_examples": HELD_OUT, "test_examples": HELD_OUT}
     data = embedded if config.data.corpus else held_out
-    changes = {"training": training, "data": data, "model": {"width": min(config.model.width, WIDTH)}}
+    changes = {"training": training, "data": data, "model": {"width": min(config.model.width or WIDTH, WIDTH)}}
     return settle(config.model_dump(exclude_unset=True), changes)
 
 

@@ -21,7 +21,7 @@ from regard.config import DataSettings, settle
 from regard.data import Example, load_corpus, write_pairs
 from regard.data.embedded.scene import draw, parse
 from regard.data.images import write_png
-from regard.experiment import complete
+from regard.experiment import resolve
 
 NOT_EXECUTED = {
     "make": "sets up .venv, and runs these very tests",
@@ -122,7 +122,7 @@ def settle_recipe(text: str) -> None:
     import tomllib
 
     config = settle(tomllib.loads(text), where="recipe")
-    complete(config, load_corpus(config.data.model_copy(update={"examples": 50})))
+    resolve(config, load_corpus(config.data.model_copy(update={"examples": 50})))
 
 
 def stand_in(words: list[str]) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from regard.config import Settings, TokenizerSettings, settle
-from regard.config.check import check
+from regard.config import Plan, TokenizerSettings, settle
 from regard.data.corpus import Corpus, Example, load_corpus
-from regard.experiment import complete
+from regard.experiment import resolve
 from regard.experiment.corpus_statistics import measure_text
 
 WORDS = ["the", "green", "house", "stands", "behind", "an", "old", "tree", "where", "nobody", "ever", "looks"]
@@ -33,10 +32,8 @@ def own(train: list[Example]) -> Corpus:
     return Corpus("own", train, train[:5], train[:5], [], (), "translation", suggested, "transformer")
 
 
-def chosen(corpus: Corpus, **sections: dict[str, Any]) -> Settings:
-    config = complete(settle({"data": {"pairs": "own.tsv"}, **sections}), corpus)
-    check(config)
-    return config
+def chosen(corpus: Corpus, **sections: dict[str, Any]) -> Plan:
+    return resolve(settle({"data": {"pairs": "own.tsv"}, **sections}), corpus)
 
 
 def test_nothing_is_left_open_and_nothing_set_is_changed() -> None:
@@ -65,9 +62,9 @@ def test_short_strings_are_spelled_and_sentences_are_not() -> None:
 
 def test_dropout_falls_and_batches_grow_with_the_corpus() -> None:
     configs = [chosen(corpus(pairs, 8)) for pairs in (500, 5000, 15_000, 100_000)]
-    dropouts = [config.model.dropout or 0 for config in configs]
+    dropouts = [config.model.dropout for config in configs]
     assert dropouts == sorted(dropouts, reverse=True) and dropouts[0] > dropouts[-1]
-    batches = [config.training.batch_tokens or 0 for config in configs]
+    batches = [config.training.batch_tokens for config in configs]
     assert batches == sorted(batches) and batches[0] < batches[-1] <= 2048
 
 
@@ -91,7 +88,7 @@ def test_a_second_target_for_a_source_is_not_more_to_learn_from() -> None:
     teacher, student = chosen(once), chosen(twice)
     assert student.tokenizer.size == teacher.tokenizer.size == 4000
     assert student.model.dropout == teacher.model.dropout == 0.3
-    assert student.training.batch_tokens == 2 * (teacher.training.batch_tokens or 0), "but there is more to read"
+    assert student.training.batch_tokens == 2 * teacher.training.batch_tokens, "but there is more to read"
 
 
 def test_a_long_run_has_two_microbatches_unless_threads_are_counted() -> None:
@@ -127,7 +124,7 @@ def test_muon_steps_are_small_beside_adams_and_sentences_keep_all_of_the_inner_l
     text, strings = corpus(3000, 12), corpus(3000, 2)
     transformer, lstm = {"model": {"preset": "transformer"}}, {"model": {"preset": "lstm-additive"}}
     sizes = [chosen(each, **preset).training.muon_size for each, preset in ((text, transformer), (text, lstm))]
-    assert sizes == [0.1, None]
+    assert sizes == [0.1, 0.1]
     assert chosen(text, **lstm, training={"optimizer": "muon"}).training.muon_size == 0.1
     assert chosen(text, **transformer, training={"muon_size": 0.4}).training.muon_size == 0.4
     assert chosen(text, **transformer).model.ffn_dropout == 0.0
@@ -173,10 +170,10 @@ def test_sentences_fade_in_as_many_passes_however_many_there_are() -> None:
     for preset in ("transformer", "lstm-additive"):
         model = {"preset": preset, "width": 128}
         few, many, most = (chosen(corpus(pairs, 12), model=model).training for pairs in (1000, 30_000, 60_000))
-        assert few.weight_decay == 0.3 > (many.weight_decay or 0) > (most.weight_decay or 0) > 0
-        assert many.weight_decay == pytest.approx(2 * (most.weight_decay or 0), rel=0.05)
-        slower = chosen(corpus(30_000, 12), model=model, training={"rate": (many.rate or 0) / 2}).training
-        assert slower.weight_decay == pytest.approx(min(2 * (many.weight_decay or 0), 0.3), rel=0.05)
+        assert few.weight_decay == 0.3 > many.weight_decay > most.weight_decay > 0
+        assert many.weight_decay == pytest.approx(2 * most.weight_decay, rel=0.05)
+        slower = chosen(corpus(30_000, 12), model=model, training={"rate": many.rate / 2}).training
+        assert slower.weight_decay == pytest.approx(min(2 * many.weight_decay, 0.3), rel=0.05)
         set_by_hand = chosen(corpus(30_000, 12), model=model, training={"weight_decay": 0.0}).training
         assert set_by_hand.weight_decay == chosen(strings, model=model).training.weight_decay == 0.0
 
@@ -201,5 +198,5 @@ def test_the_corpus_names_the_architecture_where_the_user_does_not() -> None:
 def test_an_embedded_corpus_says_what_suits_it(name: str) -> None:
     config = settle({"data": {"corpus": name, "examples": 200}})
     loaded = load_corpus(config.data)
-    config = complete(config, loaded)
+    config = resolve(config, loaded)
     assert config.tokenizer.kind == loaded.tokenizer.kind and config.model.preset == loaded.model

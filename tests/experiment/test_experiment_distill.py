@@ -77,7 +77,7 @@ def test_the_command_trains_on_them(teacher: Path, tmp_path: Path, capsys: pytes
     words = ["train", *FLAGS, "--model.preset", "transformer", *SMALL, "--distill", str(teacher), "--out", str(out)]
     assert main(words) == 0
     assert (tmp_path / "student-taught" / "train.jsonl").is_file()
-    assert load(out, threads=1).run.config.data.corpus == str(tmp_path / "student-taught")
+    assert load(out, threads=1).run.plan.data.corpus == str(tmp_path / "student-taught")
     assert main(["train", "--out", str(out), "--resume", "--training.steps", "6"]) == 0
     capsys.readouterr()
     assert main([*words[:-1], str(out)]) == 2
@@ -138,7 +138,7 @@ def test_several_teach_as_an_ensemble(teacher: Path, tmp_path: Path) -> None:
         assert main(["train", *FLAGS, "--model.preset", "transformer", *SMALL, *given, "--out", str(out)]) == 0
         taught.append((tmp_path / f"{out.name}-taught" / "train.jsonl").read_text(encoding="utf-8"))
         alike = teachers == [tmp_path / "second"]  # one teacher, of the student's kind and width
-        assert load(out, threads=1).run.config.training.init_from == (str(teachers[0]) if alike else None)
+        assert load(out, threads=1).run.plan.training.init_from == (str(teachers[0]) if alike else None)
     data = DataSettings(**{key: value for key, value in DATA.items() if key != "test_examples"})
     distil(load(teacher, ensemble=runs[1:]), data, tmp_path / "expected")
     assert taught[2] == (tmp_path / "expected" / "train.jsonl").read_text(encoding="utf-8")

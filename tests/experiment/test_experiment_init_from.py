@@ -39,12 +39,12 @@ def later(earlier: Path, **sections: dict[str, Any]) -> Settings:
 
 def test_with_other_pairs_alone_all_of_it_is_taken(earlier: Path) -> None:
     found, theirs = new_setup(later(earlier)), load_run(earlier)
-    assert found.config.model == theirs.config.model and found.config.tokenizer == theirs.config.tokenizer
+    assert found.plan.model == theirs.plan.model and found.plan.tokenizer == theirs.plan.tokenizer
     assert found.source.tokens([4, 5, 6]) == theirs.source_codec.tokens([4, 5, 6])
     assert found.copied == found.parameters
     for name, weight in weights_of(theirs.model).items():
         assert torch.equal(weights_of(found.model)[name], weight), name
-    lines = banner(found, new_state(found.model, found.config.training), {})
+    lines = banner(found, new_state(found.model, found.plan.training), {})
     assert f"initialised from {earlier}: {found.parameters:,} of the parameters are copied" in lines
 
 
@@ -52,7 +52,7 @@ def test_a_student_has_the_layers_that_there_are(earlier: Path) -> None:
     """Three layers of encoder and one of decoder, of two and two; what its preset leaves open is its teacher's."""
     student = {"preset": "transformer-deep-shallow", "encoder_depth": 3, "dropout": 0.4}
     found, theirs = new_setup(later(earlier, model=student)), weights_of(load_run(earlier).model)
-    model = found.config.model
+    model = found.plan.model
     assert (model.width, model.heads, model.ffn_width, model.positions) == (16, 2, 24, "rotary")
     assert (model.encoder_depth, model.decoder_depth, model.dropout) == (3, 1, 0.4)
     own = weights_of(found.model)
@@ -70,7 +70,7 @@ def test_another_kind_of_model_takes_the_tables_alone(earlier: Path) -> None:
     table, bias = theirs["encoder.embedding.weight"], theirs["decoder.output.bias"]
     for name in ("encoder.embedding.weight", "decoder.embedding.weight", "decoder.output.weight"):
         assert torch.equal(own[name], table), name
-    assert found.config.model.decoder == "rnn" and found.copied == 3 * table.numel() + bias.numel()
+    assert found.plan.model.decoder == "rnn" and found.copied == 3 * table.numel() + bias.numel()
 
 
 def test_a_depth_of_ones_own_is_that_of_both_sides(earlier: Path, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_the_other_has_and_this_cannot_is_left_out(tmp_path: Path) -> None:
     asking = {"model": {"preset": "lstm-additive", "width": 16, "depth": 1, "query": "state-and-token"}}
     run_experiment(settle({**EARLIER, **asking}), tmp_path / "asking", progress=False)
     found = new_setup(later(tmp_path / "asking", model={"preset": "lstm-fixed", "width": 16}))
-    assert found.config.model.query == "state" and 0 < found.copied < found.parameters
+    assert found.plan.model.query == "state" and 0 < found.copied < found.parameters
 
 
 def test_pictures_are_read_in_the_size_that_is_asked_for(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_pictures_are_read_in_the_size_that_is_asked_for(tmp_path: Path) -> None
     run_experiment(settle({**small, "training": training}), tmp_path / "small", progress=False)
     larger = {"data": data, "training": {**training, "init_from": str(tmp_path / "small")}, "model": {"image_size": 64}}
     result = run_experiment(settle(larger), tmp_path / "larger", progress=False)
-    assert result.config.model.image_size == 64 and result.config.model.width == 16
+    assert result.plan.model.image_size == 64 and result.plan.model.width == 16
 
 
 def test_classes_that_the_other_does_not_know_are_counted(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_it_goes_on_without_the_other(earlier: Path, tmp_path: Path) -> None:
     run_experiment(later(moved, training={"steps": 2}), parted, progress=False)
     shutil.rmtree(moved)
     run_experiment(settle({"training": {"steps": 4}}), parted, resume=True, progress=False)
-    assert load_run(parted).config.training.init_from == str(moved)
+    assert load_run(parted).plan.training.init_from == str(moved)
     assert (parted / "last.safetensors").read_bytes() == (whole / "last.safetensors").read_bytes()
 
 

@@ -20,7 +20,7 @@ from regard.config import Settings, merge, read_recipe, settle
 from regard.data.batches import encode_pairs, make_batch
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
-from regard.experiment import RunResult, complete, run_experiment
+from regard.experiment import RunResult, resolve, run_experiment
 from regard.experiment.setup import Setup
 from regard.experiment.validation import make_validate
 from regard.training.loop import Validate
@@ -93,11 +93,8 @@ def test_a_run_is_whole(whole: Path) -> None:
 
 def test_the_recipe_is_complete_and_gives_the_same_run(whole: Path, tmp_path: Path) -> None:
     recipe = settle(read_recipe(str(whole / "recipe.toml")))
-    assert recipe == load_run(whole).config
-    chosen = ("rate", "warmup_steps", "label_smoothing", "metric", "patience")
-    assert None not in [getattr(recipe.training, key) for key in chosen]
-    assert None not in [recipe.tokenizer.kind, recipe.tokenizer.size, recipe.tokenizer.shared]
     go(tmp_path / "again", recipe)
+    assert load_run(tmp_path / "again").plan == load_run(whole).plan
     assert_same_run(whole, tmp_path / "again")
 
 
@@ -115,7 +112,7 @@ def test_every_task(tmp_path: Path, corpus: str, preset: str, task: str) -> None
     config = tiny(data=data, model={"preset": preset, "heads": 2, "depth": 1}, training={"steps": 3})
     result = go(tmp_path / "run", config)
     assert (result.task, result.step) == (task, 3)
-    assert result.best is not None and result.config.training.metric in result.best
+    assert result.best is not None and result.plan.training.metric in result.best
     run = load_run(tmp_path / "run")
     assert run.task == task
     assert (run.source_codec is run.target_codec) == (preset.endswith("-language") or task == "translation")
@@ -244,43 +241,15 @@ def test_a_run_that_crashed_before_its_first_step_starts_anew(tmp_path: Path, mo
     assert_same_run(tmp_path / "whole", tmp_path / "crashed")
 
 
-def test_a_run_older_than_a_setting_goes_on_as_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = {"preset": "transformer", "heads": 2, "depth": 1, "ffn_dropout": 0.2}  # 0.2: as dropout
-    training = {"optimizer": "muon", "muon_size": 0.3, "processes": 1, "weight_decay": 0.0}
-    began = tiny(model=model, training=training)
-    go(tmp_path / "whole", began)
-    at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
-    assert go(tmp_path / "old", began).step == 7
-    recipe = tmp_path / "old" / "recipe.toml"
-    newer = ("ffn_dropout", "muon_size", "weight_decay", "query")
-    lines = [line for line in recipe.read_text().splitlines() if not line.startswith(newer)]
-    recipe.write_text("\n".join(lines) + "\n")
-    for section, key, value, was in (
-        ("training", "muon_size", 0.1, 0.3),
-        ("training", "weight_decay", 0.3, 0.0),
-        ("model", "ffn_dropout", 0.0, 0.2),
-    ):
-        with pytest.raises(UserError, match=rf"{key} = {value!r}, but the run began with {was!r}"):
-            go(tmp_path / "old", settle({section: {key: value}}), resume=True)
-    go(tmp_path / "old", settle({"training": {"muon_size": 0.3}, "model": {"ffn_dropout": 0.2}}), resume=True)
-    assert_same_run(tmp_path / "whole", tmp_path / "old")
-
-
-def test_an_lstm_older_than_its_query_goes_on_with_its_state_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    began = tiny(model={"preset": "lstm-additive", "query": "state"}, training={"metric": "chrf", "processes": 1})
-    go(tmp_path / "whole", began)
-    at_step(monkeypatch, 7, lambda: signal.raise_signal(signal.SIGINT))
-    assert go(tmp_path / "old", began).step == 7
-    recipe = tmp_path / "old" / "recipe.toml"
-    lines = [line for line in recipe.read_text().splitlines() if not line.startswith("query")]
-    assert len(lines) < len(recipe.read_text().splitlines())
-    recipe.write_text("\n".join(lines) + "\n")
-    with pytest.raises(UserError, match=r"query = 'state-and-token', but the run began with 'state'"):
-        go(tmp_path / "old", settle({"model": {"query": "state-and-token"}}), resume=True)
-    go(tmp_path / "old", resume=True)
-    assert_same_run(tmp_path / "whole", tmp_path / "old")
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_run_of_another_format_is_refused_with_one_line(whole: Path, tmp_path: Path, number: int) -> None:
+    out = Path(shutil.copytree(whole, tmp_path / "run"))
+    facts = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps({**facts, "format": number}))
+    for use in (lambda: go(out, resume=True), lambda: load_run(out)):
+        with pytest.raises(UserError, match=rf"the run has format {number}, .* reads format 2; use the") as caught:
+            use()
+        assert "\n" not in str(caught.value)
 
 
 def test_a_crash_loses_only_what_came_after_the_checkpoint(
@@ -318,9 +287,9 @@ def test_a_finished_run_resumed_stays_as_it_is_and_can_be_extended(whole: Path, 
     go(out, resume=True)
     assert_same_run(whole, out)
     result = go(out, settle({"training": {"steps": 16, "patience": 50}}), resume=True)
-    assert (result.step, result.config.training.steps) == (16, 16)
+    assert (result.step, result.plan.training.steps) == (16, 16)
     assert [line["step"] for line in read_metrics(out / "metrics.jsonl")] == list(range(1, 17))
-    assert load_run(out).config.training.patience == 50
+    assert load_run(out).plan.training.patience == 50
 
 
 @pytest.mark.parametrize("lost", [("last", "best"), ("last", "best", "model")])
@@ -382,7 +351,7 @@ def test_settings_are_written_only_when_the_state_came_back(whole: Path, tmp_pat
 
 def test_a_record_without_what_resuming_needs(whole: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(whole, tmp_path / "run"))
-    (out / "run.json").write_text('{"format": 1, "task": "translation"}')
+    (out / "run.json").write_text('{"format": 2, "task": "translation"}')
     with pytest.raises(UserError, match=r"run\.json is damaged: it has no 'fingerprint'"):
         go(out, resume=True)
 
@@ -461,8 +430,8 @@ def test_what_makes_no_sense_leaves_nothing_behind(tmp_path: Path, change: dict[
     assert not (tmp_path / "run").exists()
 
 
-def test_complete_is_the_identity_on_a_complete_recipe(whole: Path) -> None:
+def test_a_plan_as_settings_resolves_to_itself(whole: Path) -> None:
     from regard.data.corpus import load_corpus
 
-    recipe = load_run(whole).config
-    assert complete(recipe, load_corpus(recipe.data)) == recipe
+    recipe = settle(read_recipe(str(whole / "recipe.toml")))
+    assert resolve(recipe, load_corpus(recipe.data)) == load_run(whole).plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_experiment_defaults import chosen, corpus, own
 
-from regard.config import ModelSettings, TrainingSettings
+from regard.config import ModelPlan, TrainingSettings
 from regard.data.corpus import Example
 from regard.experiment.step_time import StepTime, Workload, step_seconds
 
@@ -33,7 +33,7 @@ def test_a_run_takes_longer_where_there_is_more_to_read_but_not_beyond_its_bound
 @pytest.mark.parametrize("pairs", [500, 20_000])
 def test_a_run_warms_up_for_a_part_of_it(preset: str, pairs: int) -> None:
     training = chosen(corpus(pairs, 12), model={"preset": preset}).training
-    assert (training.warmup_steps or 0) * 5 <= (training.steps or 0)
+    assert training.warmup_steps * 5 <= (training.steps or 0)
 
 
 def test_one_core_is_given_fewer_steps_for_the_same_time() -> None:
@@ -85,7 +85,7 @@ def test_a_recurrent_model_is_wide_sooner() -> None:
 
 def test_enough_is_eight_epochs_within_the_minutes() -> None:
     model, workload = (
-        ModelSettings(encoder="transformer", decoder="transformer", width=256),
+        ModelPlan(encoder="transformer", decoder="transformer", width=256),
         Workload(20, 2048, 1000, 8000),
     )
     minutes = 8 * 1000 * step_seconds(model, workload) / 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.config import SearchSettings, settle
+from regard.config import SearchSettings, plan_model, settle
 from regard.data.tokenizer import EOS
 from regard.inference import decode
 from regard.inference.beam_tree import beam_tree
@@ -14,7 +14,7 @@ from regard.models.build import build_model
 
 @pytest.mark.parametrize("preset", ["transformer", "lstm-additive"])
 def test_the_tree_leads_to_what_decode_finds(preset: str) -> None:
-    config = settle({"model": {"preset": preset, "width": 8, "heads": 2, "depth": 1}}).model
+    config = plan_model(settle({"model": {"preset": preset, "width": 8, "heads": 2, "depth": 1}}).model)
     model = build_model(config, 9, 9, False, seed=3)
     with torch.no_grad():
         for parameter in model.parameters():

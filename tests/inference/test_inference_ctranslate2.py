@@ -11,7 +11,7 @@ import torch
 
 from regard import load, train
 from regard.cli import app
-from regard.config import SearchSettings, settle
+from regard.config import SearchSettings, plan_model, settle
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import EOS
 from regard.inference import beam, decode
@@ -27,7 +27,7 @@ SOURCES = [torch.randint(3, VOCABULARY, (1 + i % 9,), generator=GENERATOR).tolis
 def model_of(seed: int = 1, **fields):
     """Random weights, and an end so probable that most outputs come to it."""
     tree = {"preset": "transformer", "width": 32, "depth": 2, "heads": 4, "dropout": 0.1, **fields}
-    config = settle({"model": tree}).model
+    config = plan_model(settle({"model": tree}).model)
     model = build_model(config, VOCABULARY, VOCABULARY, True, seed=seed).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -256,9 +256,9 @@ def test_a_damaged_model_is_built_again(tmp_path: Path) -> None:
     [({"positions": "alibi"}, "positions"), ({"head_layout": "full"}, "head_layout"), ({"norm": "none"}, "norm")],
 )
 def test_what_it_cannot_take_is_named(fields, word: str) -> None:
-    config = settle({"model": {"preset": "transformer", "width": 16, **fields}}).model
+    config = plan_model(settle({"model": {"preset": "transformer", "width": 16, **fields}}).model)
     assert word in (why_not(config, build_model(config, 9, 9, True, 1)) or "")
-    config = settle({"model": {"preset": "lstm-additive", "width": 16}}).model
+    config = plan_model(settle({"model": {"preset": "lstm-additive", "width": 16}}).model)
     assert "Transformer" in (why_not(config, build_model(config, 9, 9, True, 1)) or "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.config import PRESETS, SearchSettings, settle
+from regard.config import PRESETS, SearchSettings, plan_model, settle
 from regard.inference import TooLong, classify, decode
 from regard.inference.batching import pad_sources
 from regard.inference.beam import beam_search
@@ -23,7 +23,7 @@ def small(preset, classes=SIZE):
     if preset == "ensemble":
         return Ensemble([small(one) for one in ("transformer", "lstm-additive", "transformer-language")])
     fields = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "tied_embeddings": False}
-    return build_model(settle({"model": fields}).model, SIZE, classes, False, seed=3)
+    return build_model(plan_model(settle({"model": fields}).model), SIZE, classes, False, seed=3)
 
 
 def alone(model, source, target):
@@ -81,13 +81,19 @@ def test_learned_positions_end_where_they_end():
     """A model of 8 positions reads 8 and writes 8 (BOS is read, the last is not), and says so of what is longer."""
     fields = {"width": 16, "heads": 2, "positions": "learned", "max_positions": 8}
     search = SearchSettings(beams=1)
-    model = build_model(settle({"model": {"preset": "transformer", **fields}}).model, SIZE, SIZE, False, seed=3)
+    model = build_model(
+        plan_model(settle({"model": {"preset": "transformer", **fields}}).model), SIZE, SIZE, False, seed=3
+    )
     seven, eight = decode(model, [[3] * 7, [3] * 8], search)
     assert len(seven[0].token_log_probs) <= 8
     assert eight == TooLong("source", 9, 8)
 
     one_row = build_model(
-        settle({"model": {"preset": "transformer-language", **fields}}).model, SIZE, SIZE, True, seed=3
+        plan_model(settle({"model": {"preset": "transformer-language", **fields}}).model),
+        SIZE,
+        SIZE,
+        True,
+        seed=3,
     )
     three, six, seven = decode(one_row, [[3] * 3, [3] * 6, [3] * 7], search)
     assert len(three[0].token_log_probs) <= 4 + 1 and len(six[0].token_log_probs) == 1

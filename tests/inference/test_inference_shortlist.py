@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.config import SearchSettings, settle
+from regard.config import SearchSettings, plan_model, settle
 from regard.data.lexicon import Lexicon
 from regard.inference import decode
 from regard.inference.shortlist import ShortListed
@@ -20,7 +20,7 @@ PREFIXES = [[7, 3 + i] for i in range(len(SOURCES))]
 
 
 def model_of(preset: str):
-    config = settle({"model": {"preset": preset, "width": 16, "depth": 1, "dropout": 0.1}}).model
+    config = plan_model(settle({"model": {"preset": preset, "width": 16, "depth": 1, "dropout": 0.1}}).model)
     model = build_model(config, SIZE, SIZE, True, seed=1).eval()
     with torch.no_grad():
         for parameter in model.parameters():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.models.build import build_model
 from regard.nn.taps import watching
 
@@ -19,7 +19,7 @@ def test_one_node_is_the_loop(widths: tuple[int, int], scale: int, query: str) -
     torch.manual_seed(1)
     fields = {"preset": "lstm-additive", "encoder_width": widths[0], "decoder_width": widths[1], "dropout": 0.0}
     fields["query"] = query
-    model = build_model(settle({"model": fields}).model, V, V, True, seed=1).double()
+    model = build_model(plan_model(settle({"model": fields}).model), V, V, True, seed=1).double()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith(("score.query_proj.weight", "score.key_proj.weight")):
@@ -40,7 +40,7 @@ def test_one_node_is_the_loop(widths: tuple[int, int], scale: int, query: str) -
 @pytest.mark.parametrize("query", ["state", "state-and-token"])
 def test_in_training_the_tokens_ask_as_they_were_dropped(query: str) -> None:
     fields = {"preset": "lstm-additive", "width": 8, "dropout": 0.4, "query": query}
-    model = build_model(settle({"model": fields}).model, V, V, True, seed=1).double().train()
+    model = build_model(plan_model(settle({"model": fields}).model), V, V, True, seed=1).double().train()
     torch.manual_seed(3)
     source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T))
     mask = torch.ones_like(source, dtype=torch.bool)
@@ -56,7 +56,7 @@ def test_in_training_the_tokens_ask_as_they_were_dropped(query: str) -> None:
 def test_beams_share_a_memory_with_gradients_too(query: str) -> None:
     torch.manual_seed(3)
     fields = {"preset": "lstm-additive", "width": 8, "query": query}
-    model = build_model(settle({"model": fields}).model, V, V, True, seed=1).eval()
+    model = build_model(plan_model(settle({"model": fields}).model), V, V, True, seed=1).eval()
     source = torch.randint(3, V, (B, S))
     memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
     rows = torch.arange(B).repeat_interleave(2)
@@ -70,7 +70,9 @@ def test_beams_share_a_memory_with_gradients_too(query: str) -> None:
 
 def test_the_state_behind_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(2)
-    model = build_model(settle({"model": {"preset": "lstm-additive", "width": 8}}).model, V, V, True, seed=1).eval()
+    model = build_model(
+        plan_model(settle({"model": {"preset": "lstm-additive", "width": 8}}).model), V, V, True, seed=1
+    ).eval()
     source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T + 1))
     memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
     whole, _ = model.step(target, memory, model.start(memory))

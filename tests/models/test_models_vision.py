@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.analysis.describe import blueprint, describe, render
-from regard.config import SearchSettings, settle
+from regard.config import SearchSettings, plan_model, settle
 from regard.data.sources import EncodedImage
 from regard.errors import UserError
 from regard.inference import decode
@@ -26,7 +26,7 @@ DECODERS += [{"decoder": "transformer"}, {"decoder": "convolution"}]
 
 def small(fields: dict, words: int = WORDS, seed: int = 3) -> Model:
     sizes = {"width": 12, "heads": 3, "ffn_width": 14, "image_size": SIDE, "depth": 2}
-    return build_model(settle({"model": {**sizes, **fields}}).model, words, SIZE, False, seed).eval()
+    return build_model(plan_model(settle({"model": {**sizes, **fields}}).model), words, SIZE, False, seed).eval()
 
 
 @pytest.fixture(scope="module")
@@ -150,11 +150,11 @@ def test_what_does_not_fit_is_refused(fields: dict, message: str) -> None:
 def test_the_cost_of_a_cell_by_hand() -> None:
     """One head, width 8, patches of 8 × 8 × 3: the projection, a layer, and the keys and values of the decoder."""
     fields = {"preset": "image-transformer", "width": 8, "heads": 1, "depth": 1, "ffn_width": 10}
-    described = describe(blueprint(settle({"model": fields}).model, 1, 7, False), "", "")
+    described = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "")
     assert described.source_token.fixed == 192 * 8 + 4 * 64 + 2 * 80 + 2 * 64
     assert "a cell of the picture costs" in render(described)
     fields = {"preset": "image-fixed", "width": 8, "depth": 1}
-    grid = describe(blueprint(settle({"model": fields}).model, 1, 7, False), "", "").source_token.fixed
+    grid = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "").source_token.fixed
     stem = 16 * (16 * 3 * 2) + 4 * (16 * 2 * 4)  # 16 and 4 places to a cell
     near, wide = 4 * 2 * (9 * 4 * 4), 16 * 4 * 8 + 9 * 8 * 8 + 4 * 8
     assert grid == stem + near + wide + 2 * 9 * 8 * 8

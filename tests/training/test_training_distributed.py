@@ -22,7 +22,7 @@ import torch
 import torch.distributed as dist
 from training_material import PAIRS, TOKENIZER, fresh, team
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import make_batch
 from regard.data.bpe_dropout import BpeDropout
 from regard.errors import UserError
@@ -40,10 +40,10 @@ DROPPED = replace(
 PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
 
 
-def settings(**changes: Any) -> TrainingSettings:
+def settings(**changes: Any) -> TrainingPlan:
     chosen = {"steps": 6, "batch_tokens": 200, "rate": 3e-3, "warmup_steps": 2, "label_smoothing": 0.1}
     chosen |= {"evaluate_every": 100, "metric": "loss", "seed": 5, "microbatches": 2}
-    return TrainingSettings(**{**chosen, **changes})
+    return TrainingPlan(**{**chosen, **changes})
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_two_microbatches_make_the_step_of_one_batch(processes: int) -> None:
 
 
 def trained_by(
-    processes: list[int], training: TrainingSettings, folder: Path, preset: str = "transformer"
+    processes: list[int], training: TrainingPlan, folder: Path, preset: str = "transformer"
 ) -> dict[str, torch.Tensor]:
     """The weights after six steps, computed by so many processes in turn, each time resumed from a file."""
     state = fresh(training, preset)

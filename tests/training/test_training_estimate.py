@@ -8,15 +8,15 @@ import pytest
 import torch
 from training_material import PAIRS, fresh
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.training.estimate import Estimate, choose_team
 from regard.training.state import TrainingState
 from regard.weights import clone_weights, weights_of
 
-TRAINING = TrainingSettings(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
+TRAINING = TrainingPlan(batch_tokens=100, rate=1e-3, warmup_steps=1, average=5)
 
 
-def estimate(state: TrainingState, training: TrainingSettings, steps: int) -> Estimate | None:
+def estimate(state: TrainingState, training: TrainingPlan, steps: int) -> Estimate | None:
     team, found = choose_team(state, PAIRS, training, steps)
     team.close()
     return found

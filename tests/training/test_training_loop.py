@@ -11,7 +11,7 @@ import pytest
 import torch
 from training_material import PAIRS, fresh, team
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.data.batches import make_batch, plan
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
@@ -23,10 +23,10 @@ from regard.training.state import TrainingState, restore
 from regard.weights import clone_weights, read_tensors, weights_of, write_tensors
 
 
-def settings(**changes: Any) -> TrainingSettings:
+def settings(**changes: Any) -> TrainingPlan:
     chosen = {"steps": 17, "batch_tokens": 100, "rate": 3e-3, "warmup_steps": 5, "label_smoothing": 0.1}
     chosen |= {"evaluate_every": 3, "metric": "loss", "average": 3, "seed": 5}
-    return TrainingSettings(**{**chosen, **changes})
+    return TrainingPlan(**{**chosen, **changes})
 
 
 def make_validate(state: TrainingState) -> Callable[[], dict[str, float]]:
@@ -37,7 +37,7 @@ def make_validate(state: TrainingState) -> Callable[[], dict[str, float]]:
     return validate
 
 
-def run(state: TrainingState, training: TrainingSettings, until: int | None = None) -> list[StepReport]:
+def run(state: TrainingState, training: TrainingPlan, until: int | None = None) -> list[StepReport]:
     """Reports up to a step, as if Ctrl-C came after it."""
     reports = []
     for report in train(state, PAIRS, training, make_validate(state), team(state, PAIRS, training)):

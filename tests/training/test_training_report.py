@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.training.report import Metrics, ProgressLine, StepReport, clock, dev_text, read_metrics
 
 
@@ -34,7 +34,7 @@ def test_metrics_are_appended_and_cut(tmp_path: Path) -> None:
 
 
 def test_no_terminal_gives_one_plain_line_a_validation(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressLine(TrainingSettings(metric="exact"), total=20) as line:
+    with ProgressLine(TrainingPlan(rate=1.0, metric="exact"), total=20) as line:
         for step in range(1, 21):
             line.show(report(step, validated=step % 10 == 0))
     out, err = capsys.readouterr()
@@ -46,7 +46,7 @@ def test_no_terminal_gives_one_plain_line_a_validation(capsys: pytest.CaptureFix
 
 
 def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressLine(TrainingSettings(metric="exact"), total=20, quiet=True) as line:
+    with ProgressLine(TrainingPlan(rate=1.0, metric="exact"), total=20, quiet=True) as line:
         line.say("a word")
         line.show(report(1, validated=True))
     assert capsys.readouterr() == ("", "")
@@ -57,7 +57,7 @@ def test_a_terminal_shows_speed_and_time_left(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes this for a terminal
     monkeypatch.setenv("COLUMNS", "160")
-    with ProgressLine(TrainingSettings(metric="exact"), total=20) as line:
+    with ProgressLine(TrainingPlan(rate=1.0, metric="exact"), total=20) as line:
         for step in range(1, 11):
             line.show(report(step, validated=step == 5))
     err = capsys.readouterr().err

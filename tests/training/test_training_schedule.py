@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.training.schedule import learning_rate
 
 
-def settings(schedule: str, warmup: int = 10) -> TrainingSettings:
-    return TrainingSettings.model_validate({"rate": 0.5, "warmup_steps": warmup, "schedule": schedule})
+def settings(schedule: str, warmup: int = 10) -> TrainingPlan:
+    return TrainingPlan.model_validate({"rate": 0.5, "warmup_steps": warmup, "schedule": schedule})
 
 
 @pytest.mark.parametrize("schedule", ["inverse-sqrt", "cosine", "constant"])

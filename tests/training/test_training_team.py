@@ -8,7 +8,7 @@ import pytest
 import torch
 from training_material import PAIRS, fresh
 
-from regard.config import TrainingSettings
+from regard.config import TrainingPlan
 from regard.errors import UserError
 from regard.training import estimate
 from regard.training.estimate import choose_team
@@ -16,8 +16,8 @@ from regard.training.team import StepWatch, Team, TeamSize, team_sizes
 from regard.weights import clone_weights, weights_of
 
 
-def settings(**changes: Any) -> TrainingSettings:
-    return TrainingSettings(batch_tokens=200, rate=1e-3, warmup_steps=1, **changes)
+def settings(**changes: Any) -> TrainingPlan:
+    return TrainingPlan(batch_tokens=200, rate=1e-3, warmup_steps=1, **changes)
 
 
 @pytest.mark.parametrize(

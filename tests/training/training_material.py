@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regard.config import TrainingSettings, settle
+from regard.config import TrainingPlan, plan_model, settle
 from regard.data.batches import Pairs, encode_pairs
 from regard.data.corpus import Example
 from regard.data.tokenizer import Tokenizer
@@ -16,14 +16,14 @@ TOKENIZER = Tokenizer.train([e.source for e in EXAMPLES], "character", 300)
 PAIRS: Pairs = encode_pairs(EXAMPLES, TOKENIZER, TOKENIZER, 50)[0]
 
 
-def fresh(training: TrainingSettings, preset: str = "transformer", **fields: float) -> TrainingState:
+def fresh(training: TrainingPlan, preset: str = "transformer", **fields: float) -> TrainingState:
     """Two small layers with much dropout, before the first step."""
     configure_torch(1)
     small = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "attention_dropout": 0.1, **fields}
-    model = build_model(settle({"model": small}).model, TOKENIZER.size, TOKENIZER.size, True, training.seed)
+    model = build_model(plan_model(settle({"model": small}).model), TOKENIZER.size, TOKENIZER.size, True, training.seed)
     return new_state(model, training)
 
 
-def team(state: TrainingState, pairs: Pairs, training: TrainingSettings) -> Team:
+def team(state: TrainingState, pairs: Pairs, training: TrainingPlan) -> Team:
     """The one that is set, or the usual one."""
     return Team(team_sizes(training)[0], state, pairs, training)

@@ -62,7 +62,7 @@ def measure(run: SweepRun) -> Measured:
     seconds = time.perf_counter() - start
     report = model.evaluate(examples, model.search).as_dict()
     metrics = read_metrics(run.path / "metrics.jsonl")
-    metric = model.run.config.training.metric or "loss"
+    metric = model.run.plan.training.metric
     shown = zip(examples[:EXAMPLES], results[:EXAMPLES], strict=True)
     training_seconds = metrics[-1]["seconds"]
     return Measured(

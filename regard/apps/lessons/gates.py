@@ -62,7 +62,7 @@ def remembered(job: Tree) -> dict[str, Any]:
         sources = pipeline.source_codec.encode_batch([example.source for example in some])
         source = torch.tensor([[*ids, EOS] for ids in sources])
         labels = torch.tensor([pipeline.run.target_codec.encode(example.target)[0] for example in some])
-        models = {"untrained": pipeline.untrained(pipeline.run.config.training.seed).model, "trained": pipeline.model}
+        models = {"untrained": pipeline.untrained(pipeline.run.plan.training.seed).model, "trained": pipeline.model}
         answer: dict[str, Any] = {"accuracy": 100 * sum(right) / len(right)}
         for name, model in models.items():
             assert isinstance(model, Classifier)

@@ -78,7 +78,7 @@ def divided(job: Tree) -> dict[str, Any]:
     with trained(settings) as pipeline:
         report = greedy_report(pipeline)
         weights = watched_words(pipeline, length)
-        fresh = watched_words(pipeline.untrained(pipeline.run.config.training.seed), length)
+        fresh = watched_words(pipeline.untrained(pipeline.run.plan.training.seed), length)
         look = pipeline.trace(ascii_lowercase[:length], ascii_lowercase[:length][::-1])
         return {
             "exact": report["exact"]["value"],

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from regard.analysis.probes import fit
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differences, margin, mean_range
 from regard.apps.lessons.training import trained_on
-from regard.config import Tree, merge, settle
+from regard.config import Tree, merge, plan_model, settle
 from regard.data.examples import Example
 from regard.data.sources import token_ids
 from regard.data.vocabulary import EOS
@@ -154,7 +154,7 @@ def named(settings: Tree) -> Kinds:
     source = torch.tensor([[vocabulary[word] for word in each] for each in words])  # (n, 8)
     places = torch.tensor([next(place for place, word in enumerate(each) if word in MEANINGS) for each in words])
     senses = torch.tensor([one.sense for one in known])
-    config = settle({"model": settings["model"]}).model
+    config = plan_model(settle({"model": settings["model"]}).model)
     model = build_model(config, len(vocabulary), len(SENSES), False, training["seed"])
     assert isinstance(model, Classifier)
 

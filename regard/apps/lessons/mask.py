@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.analysis.maps import AttentionMap
 from regard.analysis.picture import map_svg
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.masks import causal_mask
@@ -102,7 +102,7 @@ def uniform(weights: Tensor) -> Tensor:
 def look_at(preset: str, seed: int, length: int) -> tuple[list[Reach], Reach, dict[str, Tensor]]:
     """Every attention of the decoder and its logits, in the open and fused; the control; matrices for a picture."""
     tree = {"model": {"preset": preset, "width": WIDTH, "depth": DEPTH, "heads": 2}}
-    model = build_model(settle(tree).model, LETTERS, LETTERS, True, seed)
+    model = build_model(plan_model(settle(tree).model), LETTERS, LETTERS, True, seed)
     target = torch.randint(4, LETTERS, (BATCH, length), generator=torch.Generator().manual_seed(seed))
     with watching(model) as watch:
         logits, inputs = teacher_forced(model, target)

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, margin, mean_range
-from regard.config import ModelSettings
+from regard.config import ModelPlan
 from regard.models.build import build_model
 from regard.models.classifier import Classifier
 from regard.models.transformer import TransformerEncoder
@@ -59,7 +59,7 @@ def passed(weights: Tensor, gradient: Tensor) -> Tensor:
 
 def measure(stack: Stack) -> Measured:
     """One pass and its gradient, in double precision: nothing vanishes by rounding."""
-    config = ModelSettings(decoder="none", depth=stack.depth, norm=stack.norm, width=WIDTH, positions="none")
+    config = ModelPlan(decoder="none", depth=stack.depth, norm=stack.norm, width=WIDTH, positions="none")
     model = cast(Classifier, build_model(config, 1, CLASSES, False, stack.seed)).double()
     encoder = cast(TransformerEncoder, model.encoder)
     generator = torch.Generator().manual_seed(stack.seed)

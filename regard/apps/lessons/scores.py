@@ -13,7 +13,7 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, 
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
 from regard.apps.lessons.worker_pool import Progress
-from regard.config import Tree, merge, settle
+from regard.config import Tree, merge, plan_model, settle
 from regard.models.build import build_model
 from regard.models.recurrent import RecurrentDecoder
 from regard.models.seq2seq import Seq2Seq
@@ -42,7 +42,7 @@ def costs(name: str, width: int) -> tuple[int, dict[str, Callable[[], None]]]:
     """Parameters of a score, and the work to be timed, forward and backward: the whole model as it trains; the same
     with the decoder's loop in the open for all alike; and attention alone, all queries at once, as a Transformer asks.
     """
-    config = settle({"model": {"preset": PRESETS[name], "width": width, "dropout": 0.0}}).model
+    config = plan_model(settle({"model": {"preset": PRESETS[name], "width": width, "dropout": 0.0}}).model)
     model = build_model(config, VOCABULARY, VOCABULARY, True, seed=1)
     assert isinstance(model, Seq2Seq) and isinstance(model.decoder, RecurrentDecoder)
     generator = torch.Generator().manual_seed(1)

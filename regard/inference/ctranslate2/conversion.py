@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.config import ModelSettings
+from regard.config import ModelPlan
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.files import write_text
@@ -37,7 +37,7 @@ WANTED = {
 }
 
 
-def why_not(config: ModelSettings, model: Model) -> str | None:
+def why_not(config: ModelPlan, model: Model) -> str | None:
     """Why this model cannot run on CTranslate2, or None."""
     try:
         import ctranslate2  # noqa: F401
@@ -55,7 +55,7 @@ def why_not(config: ModelSettings, model: Model) -> str | None:
 
 def built_model(
     model: Model,
-    config: ModelSettings,
+    config: ModelPlan,
     folder: Path,
     precision: Precision,
     lexicon: Lexicon | None = None,
@@ -79,7 +79,7 @@ def built_model(
     return place
 
 
-def _fingerprint(model: Model, config: ModelSettings, lexicon: Lexicon | None) -> str:
+def _fingerprint(model: Model, config: ModelPlan, lexicon: Lexicon | None) -> str:
     """Changes with the weights, with what is done with them, and with who built it."""
     import ctranslate2
 
@@ -98,7 +98,7 @@ def _vocabulary_map(lexicon: Lexicon) -> str:
     return "".join(f"{token}\t{' '.join(map(str, ids.tolist()))}\n" for token, ids in lists)
 
 
-def _specification(model: Model, config: ModelSettings) -> Any:
+def _specification(model: Model, config: ModelPlan) -> Any:
     from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     from ctranslate2.specs.common_spec import Activation
 

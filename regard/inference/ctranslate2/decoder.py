@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.config import ModelSettings, SearchSettings
+from regard.config import ModelPlan, SearchSettings
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.errors import UserError
@@ -46,7 +46,7 @@ class FastDecoder:
     def __init__(
         self,
         model: Model,
-        config: ModelSettings,
+        config: ModelPlan,
         folder: Path,
         precision: Precision,
         threads: int,

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import regard
-from regard.config import settle
+from regard.config import plan_model, settle
 from regard.inference.incremental.prepared import Rehearsal
 from regard.models.build import build_model
 from regard.nn.taps import watching
@@ -18,7 +18,7 @@ FIELDS = {"width": 16, "depth": 1, "heads": 2, "dropout": 0.3}
 
 @pytest.mark.parametrize("preset", ["lstm-additive", "transformer"])
 def test_when_it_is_made_ready(preset: str) -> None:
-    model = build_model(settle({"model": {"preset": preset, **FIELDS}}).model, 11, 11, True, seed=1).eval()
+    model = build_model(plan_model(settle({"model": {"preset": preset, **FIELDS}}).model), 11, 11, True, seed=1).eval()
     rehearsal = Rehearsal(model)
     ready = rehearsal.model()
     assert ready is not model and rehearsal.model() is ready

@@ -1,0 +1,21 @@
+"""Plans without a corpus: what is set, and plain values for the rest."""
+
+from __future__ import annotations
+
+from regard.config import Plan, TokenizerPlan, TrainingPlan, Tree, plan_model, settle
+from regard.config.settings import PICTURE_ENCODERS
+
+
+def tiny_plan(*trees: Tree) -> Plan:
+    settings = settle(*trees)
+    model = plan_model(settings.model)
+    shared = model.encoder not in PICTURE_ENCODERS
+    tokenizer = {"kind": "character", "size": 300, "shared": shared, **settings.tokenizer.given()}
+    training = {"rate": 1e-3, **settings.training.given()}
+    return Plan(
+        settings.data,
+        TokenizerPlan.model_validate(tokenizer),
+        model,
+        TrainingPlan.model_validate(training),
+        settings.search,
+    )
