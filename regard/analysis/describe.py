@@ -1,4 +1,4 @@
-"""What a model is made of: its modules with shapes and parameters, and what a token costs."""
+"""The modules of a model with their shapes and parameters, and the multiply-adds of a token."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from regard.nn.taps import Tap
 
 
 @dataclass(frozen=True)
-class Part:
-    """One module: its path, kind, the shapes of its own weights, and the parameters beneath it."""
+class ModuleSummary:
+    """One module: its path, class, the shapes of its own weights, and all parameters within it."""
 
     name: str
     kind: str
@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Cost:
-    """Multiply-adds of one token: `fixed`, and `per_key` for each token that some attention looks at."""
+    """Multiply-adds of one token: `fixed`, and `per_key` for each key that is attended to."""
 
     fixed: int
     per_key: int
@@ -39,38 +39,38 @@ class Cost:
 class Description:
     title: str
     about: str
-    parts: tuple[Part, ...]
+    parts: tuple[ModuleSummary, ...]
     parameters: int  # tied tables count once
-    source_token: Cost  # of pictures: a cell
+    source_token: Cost  # of images: a cell
     target_token: Cost
-    pictures: bool = False
+    images: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def blueprint(config: ModelPlan, source_size: int, target_size: int, shared: bool) -> Model:
-    """The model without memory for its weights."""
+    """The model on the meta device: no memory for its weights."""
     with torch.device("meta"):
         return build_model(config, source_size, target_size, shared, seed=0)
 
 
 def describe(model: Model, title: str, about: str) -> Description:
     parts = tuple(_part(name, module) for name, module in model.named_modules() if not isinstance(module, Tap))
-    reading, writing = _costs(model)
+    source_cost, target_cost = _costs(model)
     return Description(
         title=title,
         about=about,
         parts=parts,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
-        source_token=reading,
-        target_token=writing,
-        pictures=_canvas(model) is not None,
+        source_token=source_cost,
+        target_token=target_cost,
+        images=_canvas(model) is not None,
     )
 
 
 def render(description: Description) -> str:
-    """The tree as text: indentation is depth, repeated layers are told once."""
+    """The tree as text: indentation is depth; of equal layers only the first is listed."""
     lines = [description.title, description.about, ""]
     shown: dict[str, str] = {}
     folded: list[str] = []
@@ -78,7 +78,7 @@ def render(description: Description) -> str:
         if any(part.name.startswith(f"{name}.") or part.name == name for name in folded):
             continue
         parent, _, leaf = part.name.rpartition(".")
-        if leaf.isdigit() and leaf != "0":  # a layer like the first: told once
+        if leaf.isdigit() and leaf != "0":  # a layer like the first
             folded.append(part.name)
             shown[parent] = leaf
             continue
@@ -93,15 +93,15 @@ def render(description: Description) -> str:
     lines.append(f"parameters: {description.parameters:,} (a tied table counts once)")
     for side in ("source", "target"):
         cost: Cost = getattr(description, f"{side}_token")
-        more = f" + {cost.per_key:,} for each token looked at" if cost.per_key else ", whatever the length"
-        what = "cell of the picture" if side == "source" and description.pictures else f"{side} token"
+        more = f" + {cost.per_key:,} for each token attended to" if cost.per_key else ", whatever the length"
+        what = "cell of the image" if side == "source" and description.images else f"{side} token"
         lines.append(f"a {what} costs {cost.fixed:,} multiply-adds{more}")
     return "\n".join(lines)
 
 
-def _part(name: str, module: nn.Module) -> Part:
+def _part(name: str, module: nn.Module) -> ModuleSummary:
     own = {key: list(parameter.shape) for key, parameter in module.named_parameters(recurse=False)}
-    return Part(name, type(module).__name__, own, sum(parameter.numel() for parameter in module.parameters()))
+    return ModuleSummary(name, type(module).__name__, own, sum(parameter.numel() for parameter in module.parameters()))
 
 
 def _canvas(model: Model) -> Canvas | None:
@@ -109,11 +109,11 @@ def _canvas(model: Model) -> Canvas | None:
 
 
 def _grid_cost(model: Model, canvas: Canvas) -> int:
-    """Multiply-adds of all convolutions over a picture, for each of its cells; found by reading one."""
-    places: dict[nn.Module, int] = {}
+    """Multiply-adds of all convolutions over an image, for each of its cells; measured by encoding one."""
+    positions: dict[nn.Module, int] = {}
     grids = [module for module in model.modules() if isinstance(module, nn.Conv2d)]
     handles = [
-        module.register_forward_hook(lambda one, _, out: places.update({one: out.shape[2] * out.shape[3]}))
+        module.register_forward_hook(lambda module, _, out: positions.update({module: out.shape[2] * out.shape[3]}))
         for module in grids
     ]
     device = canvas.positions.device
@@ -122,19 +122,19 @@ def _grid_cost(model: Model, canvas: Canvas) -> int:
         model.encode(pixels, torch.ones(1, 1, dtype=torch.bool, device=device))
     for handle in handles:
         handle.remove()
-    return sum(module.weight.numel() * places[module] for module in grids) // canvas.cells
+    return sum(module.weight.numel() * positions[module] for module in grids) // canvas.cells
 
 
 def _costs(model: Model) -> tuple[Cost, Cost]:
-    """Of a source token and of a target token. What a decoder makes of the memory is paid by source tokens."""
+    """Of a source token and of a target token. Keys and values of the memory are counted with the source."""
     fixed, per_key = {"source": 0, "target": 0}, {"source": 0, "target": 0}
     alone = not hasattr(model, "encoder")
     for name, module in model.named_modules():
         side = "source" if name.startswith("encoder") else "target"
         if isinstance(module, nn.Linear | nn.Conv1d | Output) and not name.endswith("bridge"):  # once a sentence
-            looks_back = "cross_attention" in name or name.startswith("decoder.attention")
-            prepared = looks_back and name.endswith(("key_proj", "value_proj"))
-            fixed["source" if prepared else side] += module.weight.numel()
+            cross = "cross_attention" in name or name.startswith("decoder.attention")
+            of_memory = cross and name.endswith(("key_proj", "value_proj"))
+            fixed["source" if of_memory else side] += module.weight.numel()
         if isinstance(module, MultiHeadAttention):
             per_key[side] += 2 * module.query_proj.out_features  # one product for the score, one for the mean
         elif isinstance(module, ScoredAttention):
@@ -145,8 +145,8 @@ def _costs(model: Model) -> tuple[Cost, Cost]:
     canvas = _canvas(model)
     if canvas is not None:
         fixed["source"] += _grid_cost(model, canvas)
-    written = Cost(fixed["target"], per_key["target"])
+    target = Cost(fixed["target"], per_key["target"])
     if not alone:
-        return Cost(fixed["source"], per_key["source"]), written
+        return Cost(fixed["source"], per_key["source"]), target
     outputs = sum(module.weight.numel() for module in model.modules() if isinstance(module, Output))
-    return Cost(written.fixed - outputs, written.per_key), written  # reading needs no logits
+    return Cost(target.fixed - outputs, target.per_key), target  # source tokens need no logits

@@ -8,20 +8,20 @@ from importlib import import_module
 from pathlib import Path
 
 import torch
+from rich.cells import cell_len, set_cell_size
 from torch import Tensor
 
-from regard.analysis.page import page
-from regard.analysis.picture import map_png, map_svg
 from regard.data.vocabulary import SPECIALS
 from regard.errors import UserError
-from regard.files import write_bytes, write_text
+from regard.plotting import HeatMap, heat_map, save_page, save_picture
+from regard.plotting.pages import attention_page
 
 SHADES = " ░▒▓█"
 
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """weights (H, T, S): row t is what the query t looked at; rows and columns name the tokens."""
+    """weights (H, T, S): row t is what query t attended to; rows and columns are the tokens."""
 
     name: str
     weights: Tensor
@@ -51,25 +51,25 @@ class AttentionMap:
         return replace(self, weights=self.weights.mean(0, keepdim=True))
 
     def entropy(self) -> Tensor:
-        """How widely each query of each head looks, in nats: (H, T)."""
+        """How widely each query of each head attends, in nats: (H, T)."""
         return -torch.special.xlogy(self.weights, self.weights).sum(-1)
 
     def words(self) -> AttentionMap:
-        """Tokens merged to words parted by white space: the sum of how one is looked at, the mean of how it looks."""
+        """Tokens merged to words: the sum over the tokens of a key, the mean over those of a query."""
         rows, columns = word_groups(self.rows), word_groups(self.columns)
-        looked = torch.stack([self.weights[:, :, group].sum(-1) for group in columns], dim=-1)
-        merged = torch.stack([looked[:, group].mean(1) for group in rows], dim=1)
+        summed = torch.stack([self.weights[:, :, group].sum(-1) for group in columns], dim=-1)
+        merged = torch.stack([summed[:, group].mean(1) for group in rows], dim=1)
         return replace(self, weights=merged, rows=_joined(self.rows, rows), columns=_joined(self.columns, columns))
 
     def text(self) -> str:
-        """The mean over heads in block characters, one row a query."""
-        width = max(map(len, self.row_labels))
-        cells = [max(3, min(len(label), 12)) for label in self.column_labels]
-        header = " ".join(label[:size].ljust(size) for label, size in zip(self.column_labels, cells, strict=True))
+        """The mean over heads in block characters, one row for each query; Chinese and emoji are two columns wide."""
+        width = max(map(cell_len, self.row_labels))
+        cells = [max(3, min(cell_len(label), 12)) for label in self.column_labels]
+        header = " ".join(set_cell_size(label, size) for label, size in zip(self.column_labels, cells, strict=True))
         lines = [f"{'':>{width}}  {header}".rstrip()]
         for label, row in zip(self.row_labels, self.mean().weights[0].tolist(), strict=True):
             marks = " ".join(SHADES[_shade(weight)] * size for weight, size in zip(row, cells, strict=True))
-            lines.append(f"{label:>{width}}  {marks}".rstrip())
+            lines.append(f"{' ' * (width - cell_len(label))}{label}  {marks}".rstrip())
         return "\n".join(lines)
 
     def show(self) -> None:
@@ -81,22 +81,23 @@ class AttentionMap:
         else:
             print(self.text())
 
+    def heat_map(self) -> HeatMap:
+        """The map as it is drawn: labels with visible white space, weights to four digits."""
+        weights = [[[round(weight, 4) for weight in row] for row in head] for head in self.weights.tolist()]
+        return HeatMap(self.name, weights, self.row_labels, self.column_labels)
+
+    def svg(self) -> str:
+        """Every head in a panel of its own."""
+        return heat_map(self.heat_map())
+
     def _repr_svg_(self) -> str:
-        return map_svg(self)
+        return self.svg()
 
     def save(self, path: str | Path) -> Path:
         """Write the map, every head apart, as .svg, .png (with the extra [plot]) or .html that works offline."""
-        path = Path(path)
-        match path.suffix:
-            case ".svg":
-                write_text(path, map_svg(self))
-            case ".png":
-                write_bytes(path, map_png(self))
-            case ".html":
-                write_text(path, page(self.name, [self]))
-            case _:
-                raise UserError(f"{path}: a map is saved as .svg, .png or .html; name the file so")
-        return path
+        if Path(path).suffix == ".html":
+            return save_page(path, attention_page(self.name, [self.heat_map()]))
+        return save_picture(path, self.svg())
 
 
 def is_mark(token: str) -> bool:
@@ -105,20 +106,20 @@ def is_mark(token: str) -> bool:
 
 
 def word_groups(tokens: tuple[str, ...]) -> list[list[int]]:
-    """Places of the tokens of each word; white space before or after a token parts words, a mark stands alone."""
+    """The indices of the tokens of each word. White space before or after a token separates words, a mark is alone."""
     groups: list[list[int]] = []
-    for place, token in enumerate(tokens):
-        before = tokens[place - 1] if place else " "
-        apart = is_mark(token) or is_mark(before) or token[:1].isspace() or before[-1:].isspace()
-        if groups and (not apart or not token.strip()):
-            groups[-1].append(place)
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1] if index else " "
+        separate = is_mark(token) or is_mark(before) or token[:1].isspace() or before[-1:].isspace()
+        if groups and (not separate or not token.strip()):
+            groups[-1].append(index)
         else:
-            groups.append([place])
+            groups.append([index])
     return groups
 
 
 def _joined(tokens: tuple[str, ...], groups: list[list[int]]) -> tuple[str, ...]:
-    return tuple("".join(tokens[place] for place in group).strip() for group in groups)
+    return tuple("".join(tokens[index] for index in group).strip() for group in groups)
 
 
 def visible(token: str) -> str:

@@ -1,7 +1,7 @@
 """The receptive field of convolutions: which tokens the output of a layer can depend on at all, exact by structure.
 
-Layer l of a side sees the positions t - l·past … t + l·future of that side's tokens: depth widens the view. What a
-decoder sees of the source it sees by attention, which has a map of its own.
+Layer l of the encoder or decoder sees the positions t - l·past … t + l·future of its own tokens. The decoder sees the
+source by attention, which has a map of its own.
 """
 
 from __future__ import annotations

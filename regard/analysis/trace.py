@@ -11,17 +11,16 @@ import torch
 from torch import Tensor
 
 from regard.analysis.maps import AttentionMap
-from regard.analysis.overview import overview_png, overview_svg
-from regard.analysis.page import page
 from regard.analysis.receptive import receptive_fields
 from regard.analysis.rollout import cross_rollout, self_rollout
 from regard.data.sources import Source
 from regard.errors import UserError
-from regard.files import write_bytes, write_text
 from regard.inference import ProgressCallback
 from regard.inference.batching import device_of, pad_sources
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
+from regard.plotting import heat_maps, save_page, save_picture
+from regard.plotting.pages import attention_page
 
 WEIGHTS, FIELD, ROLLOUT = ".weights", ".field", "rollout"
 SELF = ("self_attention", "convolution")  # rows and columns are of one side
@@ -116,19 +115,11 @@ class Trace:
 
     def save(self, path: str | Path, first: str | None = None) -> Path:
         """All heads of all maps: as .svg or .png, or as .html that works offline; there `first` is shown large."""
-        path, maps = Path(path), [self.attention(name) for name in self.maps]
-        if not maps:
+        if not self.maps:
             raise UserError(f"{path}: this model has no attention to draw")
-        match path.suffix:
-            case ".html":
-                write_text(path, self._page(first))
-            case ".svg":
-                write_text(path, overview_svg(self.title, maps))
-            case ".png":
-                write_bytes(path, overview_png(self.title, maps))
-            case _:
-                raise UserError(f"{path}: a trace is saved as .svg, .png or .html; name the file so")
-        return path
+        if Path(path).suffix == ".html":
+            return save_page(path, self._page(first))
+        return save_picture(path, heat_maps(self.title, [self.attention(name).heat_map() for name in self.maps]))
 
     @property
     def title(self) -> str:
@@ -136,7 +127,8 @@ class Trace:
 
     def _page(self, first: str | None = None) -> str:
         names = self.maps
-        return page(self.title, [self.attention(name) for name in names], names.index(first) if first else 0)
+        maps = [self.attention(name).heat_map() for name in names]
+        return attention_page(self.title, maps, names.index(first) if first else 0)
 
     def _repr_html_(self) -> str:
         """In a notebook: the page with all maps, in a frame of its own."""

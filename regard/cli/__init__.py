@@ -9,6 +9,7 @@ from io import TextIOWrapper
 
 from cyclopts import App, CycloptsError
 
+from regard.cli.help import EPILOGUE, HELP_ALL, CommonHelp, every_setting
 from regard.errors import UserError
 
 app = App(
@@ -19,7 +20,13 @@ app = App(
     suppress_keyboard_interrupt=False,  # main says what happened
 )
 app.command("regard.cli.demo:demo", name="demo", help="Train the embedded default and show what it does.")
-app.command("regard.cli.train:train", name="train", help="Train a model from a recipe or from files of your own.")
+app.command(
+    "regard.cli.train:train",
+    name="train",
+    help="Train a model from a recipe or from files of your own.",
+    help_formatter=CommonHelp(),
+    help_epilogue=EPILOGUE,
+)
 app.command("regard.cli.translate:translate", name="translate", help="Translate, continue, classify or caption.")
 app.command("regard.cli.evaluate:evaluate", name="evaluate", help="Measure a model on its test set or on your files.")
 app.command("regard.cli.look:app", name="look", help="Draw what the model attends to.")
@@ -27,7 +34,13 @@ app.command("regard.cli.probe:app", name="probe", help="Predict positions or tag
 app.command(
     "regard.cli.lesson:lesson", name="lesson", help="Test a claim of the lectures: experiment, numbers, verdict."
 )
-app.command("regard.cli.compare:compare", name="compare", help="Train several architectures alike and report.")
+app.command(
+    "regard.cli.compare:compare",
+    name="compare",
+    help="Train several architectures alike and report.",
+    help_formatter=CommonHelp(),
+    help_epilogue=EPILOGUE,
+)
 app.command("regard.cli.describe:describe", name="describe", help="Print the modules of a preset, a recipe or a run.")
 data = App(name="data", help="List, fetch and inspect corpora.")
 data.command("regard.cli.data:list_corpora", name="list", help="The corpora that need no download.")
@@ -41,9 +54,14 @@ def main(tokens: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # whatever the locale says
+    words = sys.argv[1:] if tokens is None else tokens
     try:
+        if HELP_ALL in words and words[0] in ("train", "compare"):
+            with every_setting(app[words[0]]):
+                app.help_print(words[:1])
+            return 0
         status = app(
-            _joined(sys.argv[1:] if tokens is None else tokens),
+            _joined(words),
             exit_on_error=False,
             print_error=False,
             result_action="return_value",

@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 from regard.config import SearchSettings
 from regard.errors import UserError
 from regard.files import check_writable
+from regard.plotting import check_ending
 
 if TYPE_CHECKING:
     from regard.analysis.overlay import Overlay
@@ -56,7 +57,7 @@ def look(
     _check_text(text)
     if all and attention is not None:
         raise UserError(f"--all draws every map and --attention {attention} one of them; give one of the two")
-    _check_out(out, "a map", (".svg", ".png", ".html"))
+    _check_out(out)
     pipeline = load(run)
     _check_attention(pipeline, attention, all, out)
     if target is None:
@@ -87,13 +88,13 @@ def tree(
     text
         The source; of a model of images, the file.
     out
-        Save the tree as .svg or .html.
+        Save the tree as .svg, .png or .html.
     """
     from regard.analysis.search import save_tree, tree_text
     from regard.pipeline import SourceToText, load, require
 
     _check_text(text)
-    _check_out(out, "a tree", (".svg", ".html"))
+    _check_out(out)
     pipeline = require(load(run), SourceToText, "a beam tree is of a translation or a caption")
     search = pipeline.search_with(search)
     beam_tree = pipeline.beam_tree(text, search)
@@ -141,14 +142,11 @@ def _check_text(text: str) -> None:
         raise UserError("the text is empty; give a source to look at")
 
 
-def _check_out(out: Path | None, what: str, suffixes: tuple[str, ...]) -> None:
+def _check_out(out: Path | None) -> None:
     """A file that could not be saved is refused before anything is searched for."""
-    if out is None:
-        return
-    check_writable(out)
-    if out.suffix not in suffixes:
-        *others, last = suffixes
-        raise UserError(f"{out}: {what} is saved as {', '.join(others)} or {last}; name the file so")
+    if out is not None:
+        check_writable(out)
+        check_ending(out)
 
 
 def _check_attention(pipeline: Pipeline, attention: str | None, all: bool, out: Path | None) -> None:

@@ -45,7 +45,7 @@ def probe(
     seed
         Of the random weights and the control task.
     out
-        Save the plot by layer as .svg or .png (needs matplotlib).
+        Save the plot by layer as .svg, .png (needs the extra [plot]) or .html.
     json
         The report as JSON.
     """
@@ -60,9 +60,10 @@ def probe(
         report = probe_states(pipeline, data, seed, progress)
     print(jsonlib.dumps(report.as_dict(), indent=2) if json else render(report))
     if out is not None:
-        from regard.analysis.plots import probe_plot
+        from regard.analysis.probe_chart import probe_chart
+        from regard.plotting import save_picture
 
-        print(f"saved {probe_plot(report, out)}", file=sys.stderr)
+        print(f"saved {save_picture(out, probe_chart(report))}", file=sys.stderr)
     return 0
 
 

@@ -134,6 +134,6 @@ def first_problem(error: object, where: str) -> str | None:
             if elsewhere
             else near(last, sections[path[0]].model_fields if path else sections)
         )
-        return f"{where}: unknown key {key} = {problem['input']!r}{hint}; `regard train --help` lists all keys"
+        return f"{where}: unknown key {key} = {problem['input']!r}{hint}; `regard train --help-all` lists all keys"
     message = problem["msg"][0].lower() + problem["msg"][1:]
     return f"{where}: {key} = {problem['input']!r}: {message}" if key else f"{where} = {problem['input']}: {message}"

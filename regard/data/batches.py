@@ -29,8 +29,8 @@ ENCODED_TOGETHER = 20_000
 class Batch:
     """A padded batch, complete. B rows, S and T the longest source and target."""
 
-    source: Tensor  # (B, S) ids + EOS; of pictures bytes
-    source_mask: Tensor  # (B, S) True = real; of pictures (B, 1)
+    source: Tensor  # (B, S) ids + EOS; of images bytes
+    source_mask: Tensor  # (B, S) True = real; of images (B, 1)
     target_in: Tensor  # (B, T) BOS + ids; for classes BOS alone
     target_out: Tensor  # (B, T) ids + EOS; for classes the class
     target_mask: Tensor  # (B, T) True = real

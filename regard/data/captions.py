@@ -13,20 +13,20 @@ from regard.data.files import Reading, read_lines, without_empty
 from regard.data.images import SUFFIXES
 from regard.errors import UserError
 
-PICTURE = re.compile(rf"[^\t,]+({'|'.join(map(re.escape, SUFFIXES))})(#\d+\t|,)", re.IGNORECASE)
-Row = tuple[str, str, str]  # where, the picture's name, the caption
+IMAGE_LINE = re.compile(rf"[^\t,]+({'|'.join(map(re.escape, SUFFIXES))})(#\d+\t|,)", re.IGNORECASE)
+Row = tuple[str, str, str]  # where, the image's name, the caption
 
 
 def is_caption_file(path: str | Path) -> bool:
-    """Whether this is JSON, or text whose first lines name a picture."""
+    """Whether this is JSON, or text whose first lines name an image."""
     kind = Path(path).suffix.lower()
     if kind not in (".txt", ".csv"):
         return kind == ".json"
-    return any(PICTURE.match(line) for line in islice(read_lines(path), 2))
+    return any(IMAGE_LINE.match(line) for line in islice(read_lines(path), 2))
 
 
 def read_captions(path: str | Path) -> Reading:
-    """A pair for every caption of every picture."""
+    """A pair for every caption of every image."""
     rows = _coco(path) if Path(path).suffix.lower() == ".json" else _lines(path)
     return without_empty([(where, name, " ".join(caption.split())) for where, name, caption in rows])
 

@@ -83,9 +83,9 @@ def _not_empty(reading: Reading, files: str) -> Reading:
 def _assemble(
     config: DataSettings, name: str, folder: Path, train: Reading, dev: Reading | None, test: Reading | None
 ) -> Corpus:
-    """`folder`: where the training file is, and its pictures are, unless the settings say otherwise."""
-    pictures = are_images([example.source for example in train.examples])
-    if config.images and not pictures:
+    """`folder`: where the training file is, and its images are, unless the settings say otherwise."""
+    images = are_images([example.source for example in train.examples])
+    if config.images and not images:
         odd = next(e.source for e in train.examples if not are_images([e.source]))
         raise UserError(f"data.images = {config.images!r}, but the source {odd!r} is no picture's name; correct one")
     total = len(train.examples)
@@ -110,7 +110,7 @@ def _assemble(
             notes.append(f"data.{split}_examples is not used: the {split} files are taken whole")
     if config.examples:
         notes.append("data.examples is not used: it is for embedded corpora; all pairs of the files are taken")
-    task, why = ("captioning", ()) if pictures else _task(splits["train"])
+    task, why = ("captioning", ()) if images else _task(splits["train"])
     skipped = [s for reading in (train, dev, test) if reading for s in reading.skipped]
     return Corpus(
         name=name,
@@ -125,7 +125,7 @@ def _assemble(
             "classification": "lstm-classifier",
             "captioning": "image-lstm",
         }[task],
-        images=Path(config.images or folder) if pictures else None,
+        images=Path(config.images or folder) if images else None,
     )
 
 

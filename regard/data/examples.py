@@ -39,7 +39,7 @@ class Corpus:
     task: Task
     tokenizer: TokenizerSettings
     model: str
-    images: Path | None = None  # sources are pictures in this folder (or scenes); None: they are text
+    images: Path | None = None  # sources are images in this folder (or scenes); None: they are text
 
     def splits(self) -> dict[str, list[Example]]:
         return {"train": self.train, "dev": self.dev, "test": self.test}

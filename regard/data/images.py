@@ -1,6 +1,6 @@
 """Image files of any kind and size as the small squares that a model reads.
 
-Pillow is imported only here. A picture is fitted whole into the square, so that everything that a caption names stays
+Pillow is imported only here. An image is fitted whole into the square, so that everything that a caption names stays
 visible; what is left of the square, and what is transparent, becomes white.
 """
 
@@ -36,7 +36,7 @@ def read_image(path: str | Path, side: int) -> np.ndarray | Unreadable:
         raise UserError("pictures need Pillow: pip install 'regard[images]'") from None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on damaged metadata, or large pictures: judged below
+            warnings.simplefilter("ignore")  # on damaged metadata, or large images: judged below
             with Image.open(path) as opened:
                 width, height = opened.size
                 if width * height > MOST_PIXELS:
@@ -72,7 +72,7 @@ def png(pixels: np.ndarray) -> bytes:
 
 
 def _on_white(image):
-    """Colours of a picture of any mode: grey, palette, with transparency, 16 bits, CMYK."""
+    """Colours of an image of any mode: grey, palette, with transparency, 16 bits, CMYK."""
     from PIL import Image
 
     if image.mode.startswith(("I", "F")):  # more than 8 bits of grey, which a plain conversion would cut off

@@ -84,5 +84,5 @@ def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> int:
 
 
 def _name(example: Example) -> str:
-    """The source; of a picture without the word that goes with it."""
+    """The source; of an image without the word that goes with it."""
     return split_reference(example.source)[0]

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import tokenizers
 from tokenizers import Regex, models, pre_tokenizers, trainers
@@ -56,14 +57,8 @@ def word_model(texts: Iterable[str], size: int) -> VocabularyModel:
 
 def bpe_model(texts: Iterable[str], size: int) -> VocabularyModel:
     """Byte-level byte pair encoding (Sennrich 2016; Radford 2019)."""
-    splitter = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
-    engine = tokenizers.Tokenizer(models.BPE())
-    engine.pre_tokenizer = splitter
-    trainer = trainers.BpeTrainer(
-        vocab_size=size - len(SPECIALS), initial_alphabet=_byte_letters(), show_progress=False
-    )
-    engine.train_from_iterator(texts, trainer)
-    trained = json.loads(engine.to_str())["model"]
+    options = {"vocab_size": size - len(SPECIALS), "initial_alphabet": _byte_letters(), "show_progress": False}
+    trained, splitter = _trained(models.BPE(), trainers.BpeTrainer(**options), texts)
     pieces = sorted(trained["vocab"], key=trained["vocab"].__getitem__)
     vocabulary = {piece: i for i, piece in enumerate([*SPECIALS, *pieces])}
     merges = [tuple(merge) for merge in trained["merges"]]
@@ -72,18 +67,23 @@ def bpe_model(texts: Iterable[str], size: int) -> VocabularyModel:
 
 def unigram_model(texts: Iterable[str], size: int) -> VocabularyModel:
     """The unigram language model (Kudo 2018) over bytes: the most probable segmentation of each word."""
-    splitter = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
-    engine = tokenizers.Tokenizer(models.Unigram())
-    engine.pre_tokenizer = splitter
-    trainer = trainers.UnigramTrainer(
-        vocab_size=size - len(SPECIALS), initial_alphabet=_byte_letters(), show_progress=False
-    )
-    engine.train_from_iterator(texts, trainer)
-    trained = {piece: score for piece, score in json.loads(engine.to_str())["model"]["vocab"] if score is not None}
-    scores = _settled(trained)
+    options = {"vocab_size": size - len(SPECIALS), "initial_alphabet": _byte_letters(), "show_progress": False}
+    trained, splitter = _trained(models.Unigram(), trainers.UnigramTrainer(**options), texts)
+    scores = _settled({piece: score for piece, score in trained["vocab"] if score is not None})
     specials = [(special, 10 * min(scores.values())) for special in SPECIALS]
     pieces = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     return VocabularyModel(models.Unigram([*specials, *pieces], unk_id=None, byte_fallback=False), splitter)
+
+
+def _trained(
+    model: models.Model, trainer: trainers.Trainer, texts: Iterable[str]
+) -> tuple[dict[str, Any], pre_tokenizers.PreTokenizer]:
+    """The trained model of bytes as a tree, and what splits the texts into words."""
+    splitter = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    engine = tokenizers.Tokenizer(model)
+    engine.pre_tokenizer = splitter
+    engine.train_from_iterator(texts, trainer)
+    return json.loads(engine.to_str())["model"], splitter
 
 
 def _settled(trained: dict[str, float]) -> dict[str, float]:

@@ -29,8 +29,10 @@ CHUNK = 1024
 def taught(
     config: Settings, teachers: Sequence[Path], folder: Path, progress: ProgressCallback | None = None
 ) -> tuple[Settings, int]:
-    """The settings of a student: the same, on the corpus that `distil` writes into `folder`. A single teacher of the
-    student's kind and width lends it its layers. And how many sources have their reference alone."""
+    """The settings of a student, on the corpus that `distil` writes into `folder`; and how many sources have no output.
+
+    The student starts from the weights of a single teacher of its kind and width.
+    """
     training = inherit_settings(config).training  # a bad init_from is refused before the teacher translates
     if len(teachers) == 1 and training.init_from is None and is_of_a_kind(config, teachers[0]):
         training = training.model_copy(update={"init_from": str(teachers[0])})
@@ -44,35 +46,35 @@ def taught(
 
 
 def distil(teacher: Pipeline, data: DataSettings, folder: Path, progress: ProgressCallback | None = None) -> int:
-    """A corpus folder whose training pairs are the references and the teacher's outputs; dev and test are as they were.
+    """Write a corpus whose training pairs are the references and the teacher's outputs; dev and test do not change.
 
-    Returns how many training sources have their reference alone, for all of the teacher's outputs are empty or
-    unfinished.
+    Returns how many training sources have their reference alone, since all outputs are empty or unfinished.
     """
     if teacher.run.task != "translation":
         raise UserError(f"{teacher.run.path} does {teacher.run.task}; only a translator can teach by its outputs")
     corpus = load_corpus(data)
     search = teacher.search_with(n_best=1 if teacher.search.sample else teacher.search.beams)
-    taught: list[Example] = []
+    outputs: list[Example] = []
     for first in range(0, len(corpus.train), CHUNK):
         examples = corpus.train[first : first + CHUNK]
         results = teacher.translate_all([example.source for example in examples], search, progress)
         for example, result in zip(examples, results, strict=True):
-            whole = _whole(result)
-            if whole:
-                taught.append(Example(example.source, whole[nearest(whole, example.target)]))
-    if not taught:
+            texts = _finished_texts(result)
+            if texts:
+                outputs.append(Example(example.source, texts[nearest(texts, example.target)]))
+    if not outputs:
         raise UserError(f"{teacher.run.path}: not one of {len(corpus.train)} outputs ended; train the teacher longer")
     folder.mkdir(parents=True, exist_ok=True)
     for split, examples in (
         ("dev", corpus.dev),
         ("test", corpus.test),
-        ("train", [*taught, *corpus.train]),
-    ):  # train last: then it is whole
+        ("train", [*outputs, *corpus.train]),
+    ):  # train last: a folder with it is complete
         write_pairs(folder / f"{split}.jsonl", examples)
-    return len(corpus.train) - len(taught)
+    return len(corpus.train) - len(outputs)
 
 
-def _whole(result: Result) -> list[str]:
-    """All outputs that came to their end, the most probable first."""
-    return [one.text for one in result.alternatives or (result,) if one.text.strip() and one.finished]
+def _finished_texts(result: Result) -> list[str]:
+    """The outputs that ended by EOS, the most probable first."""
+    hypotheses = result.alternatives or (result,)
+    return [hypothesis.text for hypothesis in hypotheses if hypothesis.text.strip() and hypothesis.finished]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from regard.inference.ctranslate2.decoder import FastDecoder
 
 MANY = 32  # sources for which a second engine is worth its start
-Output = tuple[int, list[Hypothesis] | TooLong]  # the index of a source, and what was decoded for it
+Decoded = tuple[int, list[Hypothesis] | TooLong]  # the index of a source, and its hypotheses
 
 
 class DecodingModel:
@@ -59,7 +59,7 @@ class DecodingModel:
         search: SearchSettings,
         prefixes: Sequence[Sequence[int]] | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Iterator[Output]:
+    ) -> Iterator[Decoded]:
         """The n_best hypotheses of each source, or why there are none; with CTranslate2 in the order they are found.
 
         Arguments as of `regard.inference.decode`. What CTranslate2 cannot decode is decoded by torch.
@@ -87,7 +87,7 @@ class DecodingModel:
         search: SearchSettings,
         prefixes: Sequence[Sequence[int]] | None,
         progress: ProgressCallback | None,
-    ) -> Iterator[Output]:
+    ) -> Iterator[Decoded]:
         lexicon = self._run.lexicon if self._run is not None and search.short_list else None
         with evaluating(self.model):  # the incremental form of a model has a mode of its own
             hypotheses = decode(self._incremental.model(), sources, search, prefixes, progress, lexicon)

@@ -182,10 +182,10 @@ class Pipeline(ABC):
         return forced_batches(self.run, self.model, examples, self.search.batch_tokens)
 
 
-Kind = TypeVar("Kind", bound=Pipeline)
+OfKind = TypeVar("OfKind", bound=Pipeline)
 
 
-def require(pipeline: Pipeline, kind: type[Kind], problem: str) -> Kind:
+def require(pipeline: Pipeline, kind: type[OfKind], problem: str) -> OfKind:
     """The same pipeline where it is of this kind; else it is refused."""
     if not isinstance(pipeline, kind):
         raise UserError(f"{problem}; this run is for {pipeline.run.task}")

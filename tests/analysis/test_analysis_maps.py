@@ -15,7 +15,7 @@ from regard.errors import UserError
 
 @pytest.fixture
 def two_heads() -> AttentionMap:
-    """Head 0 looks straight ahead, head 1 everywhere."""
+    """Head 0 attends to the diagonal, head 1 to everything."""
     weights = torch.stack((torch.eye(3)[:2], torch.full((2, 3), 1 / 3)))
     return AttentionMap("decoder.attention", weights, (" le", "</s>"), ("the", "<end> & </script>", " "))
 
@@ -38,10 +38,16 @@ def test_text_shades_by_weight(two_heads: AttentionMap) -> None:
     assert second.strip().startswith("</s>") and second.index("█") > first.index("█")
 
 
+def test_text_lines_up_with_wide_characters() -> None:
+    """A Chinese character takes two columns of a terminal."""
+    lines = AttentionMap("m", torch.ones(1, 2, 2), ("狐狸", "fox"), ("跳过了", "x")).text().splitlines()
+    assert lines == ["      跳过了 x", "狐狸  ██████ ███", " fox  ██████ ███"]
+
+
 def test_svg_has_a_cell_for_every_weight_and_is_escaped(two_heads: AttentionMap, tmp_path: Path) -> None:
     text = two_heads.save(tmp_path / "map.svg").read_text()
     assert text.count("<title>") == 2 * 2 * 3
-    assert "<title>le → the: 1.000</title>" in text and "&lt;end&gt; &amp;" in text
+    assert "<title>le → the: 1.000 (head 0)</title>" in text and "&lt;end&gt; &amp;" in text
     import xml.etree.ElementTree as ElementTree
 
     assert ElementTree.fromstring(text).tag.endswith("svg")
@@ -57,7 +63,7 @@ def test_html_holds_the_weights_and_survives_a_script_token(two_heads: Attention
 
 
 def test_png(two_heads: AttentionMap, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("resvg_py")
     assert two_heads.save(tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
 
 

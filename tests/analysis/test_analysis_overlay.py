@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -14,13 +13,14 @@ import torch
 from PIL import Image
 
 from regard.analysis.maps import AttentionMap
-from regard.analysis.overlay import ACROSS, GAP, PANEL, Overlay, overlay, overlay_png
+from regard.analysis.overlay import Overlay, overlay
 from regard.errors import UserError
+from regard.plotting.overlay import GAP, LINE, PANEL
 
 
 @pytest.fixture
 def shown() -> Overlay:
-    """Four cells; of three words the first is two tokens, and the last looks at the last cell."""
+    """Four cells; of three words the first is two tokens, and the last attends to the last cell."""
     rows = ("a", "pple", " <b>", " tree", "</s>")
     weights = torch.full((2, 5, 4), 0.1)
     weights[:, :2, 0], weights[:, 2, 1], weights[:, 3, 3] = 0.7, 0.7, 0.7
@@ -41,18 +41,19 @@ def test_in_a_terminal(shown: Overlay) -> None:
     assert lines[0].startswith("██  │") and lines[-1].split() == ["appl", "<b>", "tree"]
 
 
-def test_the_svg_is_whole_and_dark_where_nobody_looked(shown: Overlay, tmp_path: Path) -> None:
+def test_the_svg_is_whole_and_dark_where_weights_are_low(shown: Overlay, tmp_path: Path) -> None:
     root = ET.parse(shown.save(tmp_path / "a.svg")).getroot()
-    rects = [one for one in root.iter("{http://www.w3.org/2000/svg}rect") if "opacity" in one.attrib]
-    assert len(rects) == 3 * 4 and [one.get("opacity") for one in rects[:2]] == ["0.00", "0.67"]
+    rects = [rect for rect in root.iter("{http://www.w3.org/2000/svg}rect") if "opacity" in rect.attrib]
+    assert len(rects) == 3 * 4 and [rect.get("opacity") for rect in rects[:2]] == ["0.00", "0.67"]
     labels = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert labels == ["the picture", "apple", "<b>", "tree"]
     assert "href" in next(root.iter("{http://www.w3.org/2000/svg}image")).attrib
 
 
-def test_the_png_shows_the_same(shown: Overlay) -> None:
-    pixels = np.asarray(Image.open(io.BytesIO(overlay_png(shown))))
-    assert pixels.shape[1] == GAP + min(4, ACROSS) * (PANEL + GAP)
+def test_the_png_shows_the_same(shown: Overlay, tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py")
+    pixels = np.asarray(Image.open(shown.save(tmp_path / "a.png")).convert("RGB").resize((700, 208)))
+    assert (GAP + 4 * (PANEL + GAP), GAP + PANEL + GAP + LINE) == (700, 208)
     first = GAP + PANEL + GAP  # the left edge of the first word
     assert tuple(pixels[GAP + 20, first + 20]) == (200, 200, 200) and pixels[GAP + 20, first + PANEL - 20, 0] < 80
 

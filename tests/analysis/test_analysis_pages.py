@@ -41,7 +41,7 @@ class Visit:
         return self.page.eval_on_selector_all("#map rect", "cells => cells.map(cell => cell.style.fill)")
 
     def pressed(self, selector: str) -> list[str]:
-        script = "buttons => buttons.filter(one => one.ariaPressed === 'true').map(one => one.textContent)"
+        script = "buttons => buttons.filter(button => button.ariaPressed === 'true').map(button => button.textContent)"
         return self.page.eval_on_selector_all(selector, script)
 
 
@@ -67,7 +67,7 @@ def trace_page(page: Any, tmp_path: Path) -> Visit:
     return Visit(page, Trace(tensors, SOURCE, INPUT, OUTPUT).save(tmp_path / "trace.html", "decoder.attention"))
 
 
-def test_pointing_at_a_cell_tells_its_weight(trace_page: Visit) -> None:
+def test_pointing_at_a_cell_shows_its_weight(trace_page: Visit) -> None:
     page = trace_page.page
     assert page.title() == "regard: the <cat> → le chat" and page.locator("#map rect").count() == 9
     page.locator("#map rect").nth(0).hover()
@@ -124,7 +124,7 @@ def test_the_tree_of_a_beam(page: Any, tmp_path: Path) -> None:
     a, b = letters.encode("ab")
     tree = BeamTree(((Node((a,), -0.1, None), Node((b,), -2.0, None)), (Node((a, EOS), -0.2, -0.1),)), (a, EOS))
     visit = Visit(page, save_tree(tmp_path / "tree.html", tree, letters, "x → a"))
-    assert page.locator("g.way").count() == 3 and page.locator("g.pruned").count() == 1
+    assert page.locator("g.best").count() == 3 and page.locator("g.pruned").count() == 1
     opacity = page.eval_on_selector("g.pruned", "node => getComputedStyle(node).opacity")
-    assert float(opacity) < 0.5 and page.locator("path.way").count() == 2
+    assert float(opacity) < 0.5 and page.locator("path.best").count() == 2
     visit.check()

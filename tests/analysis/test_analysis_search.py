@@ -35,8 +35,8 @@ def test_every_node_is_there_and_says_what_became_of_it(tree: BeamTree, letters:
     root = ElementTree.fromstring(text)
     groups = [node for node in root if node.tag.endswith("}g")]
     edges = [node for node in root if node.tag.endswith("}path")]
-    assert [node.get("class") for node in groups] == ["way", "way", "pruned", "way", "kept", "kept"]
-    assert [node.get("class") for node in edges] == ["way", "pruned", "way", "kept", "kept"]
+    assert [node.get("class") for node in groups] == ["best", "best", "pruned", "best", "kept", "kept"]
+    assert [node.get("class") for node in edges] == ["best edge", "pruned edge", "best edge", "kept edge", "kept edge"]
     assert "-0.700  ■ -0.350" in text and "&lt;" in text and "a &amp; b" in text and text.count(">step ") == 3
 
 
@@ -44,5 +44,5 @@ def test_saved_as_svg_or_page(tree: BeamTree, letters: Tokenizer, tmp_path: Path
     assert save_tree(tmp_path / "tree.svg", tree, letters, "t").read_text().startswith("<svg")
     page = save_tree(tmp_path / "tree.html", tree, letters, "t").read_text()
     assert page.startswith("<!doctype html>") and "<svg" in page
-    with pytest.raises(UserError, match=r"tree\.png: a tree is saved as \.svg or \.html"):
-        save_tree(tmp_path / "tree.png", tree, letters, "t")
+    with pytest.raises(UserError, match=r"tree\.pdf: a picture is saved as \.svg, \.png or \.html"):
+        save_tree(tmp_path / "tree.pdf", tree, letters, "t")

@@ -113,7 +113,7 @@ def test_all_heads_in_one_picture(tmp_path: Path) -> None:
     assert "decoder.layers.1.cross_attention" in found.save(tmp_path / "all.html").read_text()
     with pytest.raises(UserError, match=r"all\.gif"):
         found.save(tmp_path / "all.gif")
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("resvg_py")
     assert found.save(tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
 
 

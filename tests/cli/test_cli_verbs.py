@@ -181,7 +181,7 @@ def test_evaluate_alignments(
 def test_look_draws_and_saves(translator_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys, "look", translator_run, "a b", "--out", tmp_path / "map.svg")
     assert status == 0 and "decoder.layers.0.cross_attention" in out and "█" in out
-    assert (tmp_path / "map.svg").read_text().count("head ") == 2
+    assert (tmp_path / "map.svg").read_text().count(">head ") == 2
     status, out, _ = said(capsys, "look", translator_run, "a b", "--target", "b a", "--out", tmp_path / "all.html")
     page = (tmp_path / "all.html").read_text()
     assert status == 0 and "encoder.layers.0.self_attention" in page and "decoder.layers.0.self_attention" in page
@@ -195,8 +195,8 @@ def test_look_follows_a_beam(translator_run: Path, tmp_path: Path, capsys: pytes
     assert said(capsys, "look", "tree", translator_run, "a b", "--beams", 1)[0] == 2
     picture = tmp_path / "tree.svg"
     status, _, err = said(capsys, "look", "tree", translator_run, "a b", "--beams", 2, "--out", picture)
-    assert status == 0 and str(picture) in err and 'class="way"' in picture.read_text()
-    status, out, _ = said(capsys, "look", "tree", translator_run, "a b", "--out", tmp_path / "tree.png")
+    assert status == 0 and str(picture) in err and 'class="best"' in picture.read_text()
+    status, out, _ = said(capsys, "look", "tree", translator_run, "a b", "--out", tmp_path / "tree.pdf")
     assert status == 2 and not out
 
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from regard.apps.lessons import LESSONS
 from regard.cli import app
 from regard.config import PRESETS, Settings, shipped_recipes
+from regard.config.section import how_chosen
 from regard.data.embedded import EMBEDDED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,8 +96,9 @@ def settings() -> str:
         section = field.get_default().__class__
         rows = [f"## `[{name}]`\n", f"{section.__doc__}\n", "| key | values | default | |", "|---|---|---|---|"]
         for key, info in section.model_fields.items():
-            default = "" if info.default is None else f"`{_toml(info.default)}`"
-            about = (info.description or "").replace("|", "\\|")
+            how = how_chosen(section, key)
+            default = how or ("" if info.default is None else f"`{_toml(info.default)}`")
+            about = (info.description or "").removesuffix(f" (default: {how})").replace("|", "\\|")
             rows.append(f"| `{key}` | {_values(info.annotation, info.metadata)} | {default} | {about} |")
         parts.append("\n".join(rows))
     return "\n\n".join(parts)

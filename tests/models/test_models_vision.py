@@ -152,7 +152,7 @@ def test_the_cost_of_a_cell_by_hand() -> None:
     fields = {"preset": "image-transformer", "width": 8, "heads": 1, "depth": 1, "ffn_width": 10}
     described = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "")
     assert described.source_token.fixed == 192 * 8 + 4 * 64 + 2 * 80 + 2 * 64
-    assert "a cell of the picture costs" in render(described)
+    assert "a cell of the image costs" in render(described)
     fields = {"preset": "image-fixed", "width": 8, "depth": 1}
     grid = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "").source_token.fixed
     stem = 16 * (16 * 3 * 2) + 4 * (16 * 2 * 4)  # 16 and 4 places to a cell

@@ -58,7 +58,7 @@ def test_scenes_are_captioned_and_measured(shapes_run: Path, capsys: pytest.Capt
     report = json.loads(capsys.readouterr().out)
     assert report["task"] == "captioning" and report["images"] == 8 and 0 <= report["pointing"]["value"] <= 100
     assert main(["describe", str(shapes_run)]) == 0
-    assert "a cell of the picture costs" in capsys.readouterr().out
+    assert "a cell of the image costs" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "html"])

@@ -21,7 +21,7 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """One run: its report on the test set, speeds, memory, the curve of its development metric, and some outputs."""
 
     preset: str
@@ -52,7 +52,7 @@ def quality_of(report: dict[str, Any], metric: str) -> Quality:
     return Quality("bits per character", report["bits_per_character"], False)
 
 
-def measure(run: SweepRun) -> Measured:
+def measure(run: SweepRun) -> Measurement:
     """Evaluate a run on its own test set."""
     model = load(run.path, engine="torch")
     examples = model.run.examples("test")
@@ -65,7 +65,7 @@ def measure(run: SweepRun) -> Measured:
     metric = model.run.plan.training.metric
     shown = zip(examples[:EXAMPLES], results[:EXAMPLES], strict=True)
     training_seconds = metrics[-1]["seconds"]
-    return Measured(
+    return Measurement(
         preset=run.preset,
         seed=run.seed,
         quality=quality_of(report, metric),

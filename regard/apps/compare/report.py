@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 
-from regard.apps.compare.measure import Measured, measure
+from regard.apps.compare.measure import Measurement, measure
 from regard.apps.compare.sweep import Sweep, run_sweep
 from regard.files import write_text
-from regard.plotting import COLOURS, Line, Panel, page, picture, table
+from regard.plotting import COLOURS, Line, Panel, line_chart, page, table
 
 BY_LENGTH = "Exact match by length of the source in tokens (of a picture: of the caption in words)"
 
@@ -22,7 +22,7 @@ class Standing:
     """All seeds of one architecture; speeds and memory are medians."""
 
     preset: str
-    runs: tuple[Measured, ...]
+    runs: tuple[Measurement, ...]
 
     @property
     def qualities(self) -> list[float]:
@@ -32,7 +32,7 @@ class Standing:
     def mean(self) -> float:
         return statistics.mean(self.qualities)
 
-    def median(self, value: Callable[[Measured], float]) -> float:
+    def median(self, value: Callable[[Measurement], float]) -> float:
         return statistics.median(value(run) for run in self.runs)
 
     def cells(self) -> list[str]:
@@ -55,7 +55,7 @@ def compare(sweep: Sweep) -> Path:
     return write_report(title, measured, sweep.out)
 
 
-def write_report(title: str, measured: Sequence[Measured], out: Path) -> Path:
+def write_report(title: str, measured: Sequence[Measurement], out: Path) -> Path:
     """report.md, report.json and report.html in the folder `out`; the path of the page."""
     standings = rank(measured)
     write_text(out / "report.json", json.dumps([asdict(run) for run in measured], ensure_ascii=False, indent=1) + "\n")
@@ -64,7 +64,7 @@ def write_report(title: str, measured: Sequence[Measured], out: Path) -> Path:
     return out / "report.html"
 
 
-def rank(measured: Sequence[Measured]) -> list[Standing]:
+def rank(measured: Sequence[Measurement]) -> list[Standing]:
     """Best first."""
     presets = dict.fromkeys(run.preset for run in measured)
     standings = [Standing(name, tuple(run for run in measured if run.preset == name)) for name in presets]
@@ -99,7 +99,7 @@ def html(title: str, standings: Sequence[Standing]) -> str:
     lines = [
         Line(standing.preset, run.curve, colours[standing.preset]) for standing in standings for run in standing.runs
     ]
-    parts.append(picture("", [Panel("on the development set, by step", lines)]))
+    parts.append(line_chart("", [Panel("on the development set, by step", lines)]))
     lengths = _lengths(standings)
     if lengths:
         body = [[keys[standing.preset], *_by_length(standing, lengths)] for standing in standings]

@@ -10,14 +10,13 @@ import torch
 
 from regard.analysis.alignment import Gold, Link, alignment_error_rate
 from regard.analysis.maps import AttentionMap
-from regard.analysis.picture import map_svg
 from regard.analysis.trace import Trace
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
 from regard.apps.lessons.training import trained
 from regard.config import DataSettings, Tree, merge
 from regard.data.embedded.dates import Piece, WrittenDate, written_dates
 from regard.pipeline import Pipeline
-from regard.plotting import COLOURS, Axis, Bar, bars
+from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
 PAIRS = ("en-fr", "en-ja")
 MODELS: dict[str, Tree] = {
@@ -31,11 +30,11 @@ Linker = Callable[[WrittenDate], frozenset[Link]]
 
 @dataclass(frozen=True)
 class Alignment:
-    """What came out of one training. Error rates in percent."""
+    """The result of one training. Error rates in percent."""
 
-    attention: str  # the one, and the head, that aligned the development set best
+    attention: str  # the attention and head that aligned the development set best
     error: float
-    untrained: float  # the same place with random weights
+    untrained: float  # the same head with random weights
     diagonal: float
     uniform: float
     exact: float  # of the translations
@@ -52,38 +51,39 @@ def gold(date: WrittenDate) -> Gold:
     """Year with year, month with month: fields of the source and of the target, counted from 0. All links are sure."""
     links = frozenset(
         (source, target)
-        for source, one in enumerate(fields(date.source))
-        for target, other in enumerate(fields(date.target))
-        if one.kind == other.kind
+        for source, source_piece in enumerate(fields(date.source))
+        for target, target_piece in enumerate(fields(date.target))
+        if source_piece.kind == target_piece.kind
     )
     return Gold(links, links)
 
 
-def places(pieces: tuple[Piece, ...], with_text: bool) -> list[list[int]]:
-    """The characters of each field; `with_text`: and of what stands between it and the next, as a comma does."""
-    found: list[list[int]] = []
+def field_characters(pieces: tuple[Piece, ...], with_text: bool) -> list[list[int]]:
+    """The characters of each field; `with_text`: and of the text between it and the next, such as a comma."""
+    groups: list[list[int]] = []
     start = 0
     for piece in pieces:
-        here = list(range(start, start + len(piece.text)))
+        characters = list(range(start, start + len(piece.text)))
         start += len(piece.text)
         if piece.kind != "text":
-            found.append(here)
-        elif with_text and found:
-            found[-1] += here
-    return found
+            groups.append(characters)
+        elif with_text and groups:
+            groups[-1] += characters
+    return groups
 
 
-def links(found: AttentionMap, head: int, date: WrittenDate) -> frozenset[Link]:
-    """Each target field with the source field it looked at most, by a model that reads and writes characters."""
-    weights = found.weights[head]
-    looked = torch.stack([weights[:, each].sum(-1) for each in places(date.source, True)], dim=-1)
+def links(attention: AttentionMap, head: int, date: WrittenDate) -> frozenset[Link]:
+    """Each target field with the source field of the greatest weight, in a model of characters."""
+    weights = attention.weights[head]
+    summed = torch.stack([weights[:, group].sum(-1) for group in field_characters(date.source, True)], dim=-1)
     return frozenset(
-        (int(looked[each].mean(0).argmax()), target) for target, each in enumerate(places(date.target, False))
+        (int(summed[group].mean(0).argmax()), target)
+        for target, group in enumerate(field_characters(date.target, False))
     )
 
 
 def diagonal(date: WrittenDate) -> frozenset[Link]:
-    """A guess without a model: the field at the same share of the way."""
+    """A baseline without a model: the field at the same relative position."""
     sources, targets = len(fields(date.source)), len(fields(date.target))
     return frozenset((target * sources // targets, target) for target in range(targets))
 
@@ -98,22 +98,24 @@ def aligned(settings: Tree) -> Alignment:
     dates = written_dates(DataSettings.model_validate({**settings["data"], "examples": 1}))
     with trained(settings) as model:
         dev, test, random_test = (
-            _traces(each, dates[split])
-            for each, split in ((model, "dev"), (model, "test"), (model.untrained(1), "test"))
+            _traces(pipeline, dates[split])
+            for pipeline, split in ((model, "dev"), (model, "test"), (model.untrained(1), "test"))
         )
         exact = model.evaluate(model.run.examples("test"), model.search_with(beams=1)).as_dict()["exact"]["value"]
 
     def error(traces: dict[WrittenDate, Trace], name: str, head: int) -> float:
         return error_rate(list(traces), lambda date: links(traces[date].attention(name), head, date))
 
-    one = next(iter(dev.values()))
-    looks = [name for name in one.attentions if not name.startswith("encoder.") and "self_attention" not in name]
-    heads = [(name, head) for name in looks for head in range(one.attention(name).heads)]
-    name, head = min(heads, key=lambda each: error(dev, *each))
+    trace = next(iter(dev.values()))
+    cross_attentions = [
+        name for name in trace.attentions if not name.startswith("encoder.") and "self_attention" not in name
+    ]
+    heads = [(name, head) for name in cross_attentions for head in range(trace.attention(name).heads)]
+    name, head = min(heads, key=lambda candidate: error(dev, *candidate))
     drawn = next((date for date in test if date.format == DRAWN), next(iter(test)))
     example = test[drawn].attention(name).head(head)
     return Alignment(
-        attention=f"{name}.{head}" if one.attention(name).heads > 1 else name,
+        attention=f"{name}.{head}" if trace.attention(name).heads > 1 else name,
         error=error(test, name, head),
         untrained=error(random_test, name, head),
         diagonal=error_rate(list(test), diagonal),
@@ -155,39 +157,39 @@ def run(budget: Budget) -> Finding:
         for pair in PAIRS
         for name, tree in MODELS.items()
     }
-    found = budget.compare("alignment", aligned, jobs)
+    results = budget.compare("alignment", aligned, jobs)
     verdicts = [
         margin(
             f"{name}: attention errs less than the diagonal",
-            [one.diagonal - one.error for one in each],
+            [result.diagonal - result.error for result in runs],
             "points of alignment error rate",
             more_than=10,
         )
-        for name, each in found.items()
+        for name, runs in results.items()
     ]
     return Finding(
-        experiment=f"Models that read and write characters learn for {steps:,} steps to write English dates in French "
-        "and in Japanese. While they write the true translation of an unseen date, each of its fields (year, month, "
-        "day, weekday) is linked to the field of the source that it looks at most; the head is the best on "
+        experiment=f"Models of characters learn for {steps:,} steps to translate English dates to French and to "
+        "Japanese. With the true translation of an unseen date as the target, each of its fields (year, month, "
+        "day, weekday) is linked to the field of the source with the most weight; the head is the best on "
         f"{held_out} dates of the development set, the error rate is that on {held_out} of the test set.",
-        tables=(_table(found),),
-        figures=(_bars(found), *(_map(name, each[0]) for name, each in found.items())),
+        tables=(_table(results),),
+        figures=(_bars(results), *(_map(name, runs[0]) for name, runs in results.items())),
         verdicts=tuple(verdicts),
-        numbers={name: [asdict(one) for one in each] for name, each in found.items()},
+        numbers={name: [asdict(result) for result in runs] for name, runs in results.items()},
     )
 
 
-def _table(found: dict[str, list[Alignment]]) -> Table:
+def _table(results: dict[str, list[Alignment]]) -> Table:
     rows = [
         (
             name,
             *(
-                mean_range([getattr(one, field) for one in each])
+                mean_range([getattr(result, field) for result in runs])
                 for field in ("error", "untrained", "diagonal", "uniform", "exact")
             ),
-            " ".join(sorted({one.attention.removeprefix("decoder.") for one in each})),
+            " ".join(sorted({result.attention.removeprefix("decoder.") for result in runs})),
         )
-        for name, each in found.items()
+        for name, runs in results.items()
     ]
     titles = (
         "alignment error rate, %",
@@ -201,21 +203,23 @@ def _table(found: dict[str, list[Alignment]]) -> Table:
     return Table(titles, tuple(rows))
 
 
-def _bars(found: dict[str, list[Alignment]]) -> str:
+def _bars(results: dict[str, list[Alignment]]) -> str:
     entries = []
     for pair in PAIRS:
-        for place, name in enumerate(MODELS):
-            errors = [one.error for one in found[f"{pair}, {name}"]]
-            entries.append(Bar(f"{pair}, {name}", mean(errors), min(errors), max(errors), colour=COLOURS[place]))
-        guess = found[f"{pair}, {next(iter(MODELS))}"][0]
+        for index, name in enumerate(MODELS):
+            errors = [result.error for result in results[f"{pair}, {name}"]]
+            entries.append(Bar(f"{pair}, {name}", mean(errors), min(errors), max(errors), colour=COLOURS[index]))
+        guess = results[f"{pair}, {next(iter(MODELS))}"][0]
         entries.append(Bar(f"{pair}, the diagonal", guess.diagonal, colour=COLOURS[8]))
         entries.append(Bar(f"{pair}, any field", guess.uniform, colour=COLOURS[8]))
-    return bars("alignment error rate on unseen dates; 0 is perfect", entries, Axis("%", low=0, high=100))
+    return bar_chart("alignment error rate on unseen dates; 0 is perfect", entries, Axis("%", low=0, high=100))
 
 
-def _map(name: str, one: Alignment) -> str:
+def _map(name: str, result: Alignment) -> str:
     """The example's map, by the first seed."""
-    return map_svg(AttentionMap(f"{name}: {one.attention}", torch.tensor([one.weights]), one.rows, one.columns))
+    return AttentionMap(
+        f"{name}: {result.attention}", torch.tensor([result.weights]), result.rows, result.columns
+    ).svg()
 
 
 LESSON = Lesson(

@@ -8,14 +8,14 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, m
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
 from regard.config import Tree, merge
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
-FIXED, ATTENTIVE = ("fixed vector", "fixed, at every step"), ("additive attention", "Transformer")
+FIXED, ATTENTION = ("fixed vector", "fixed, at every step"), ("additive attention", "Transformer")
 MODELS: dict[str, Tree] = {
     FIXED[0]: {"model": {"preset": "lstm-fixed"}},
     FIXED[1]: {"model": {"preset": "rnn-fixed-every-step", "cell": "lstm"}},
-    ATTENTIVE[0]: {"model": {"preset": "lstm-additive"}},
-    ATTENTIVE[1]: {"model": {"preset": "transformer", "depth": 2}},
+    ATTENTION[0]: {"model": {"preset": "lstm-additive"}},
+    ATTENTION[1]: {"model": {"preset": "transformer", "depth": 2}},
 }
 
 
@@ -23,7 +23,7 @@ def accuracy_by_length(settings: Tree) -> Points:
     """Train, then (length, exact match in %) of held-out words, greedy."""
     with trained(settings) as model:
         report = greedy_report(model)
-    return [((one["shortest"] + one["longest"]) / 2, one["exact"]) for one in report["by_length"]]
+    return [((bucket["shortest"] + bucket["longest"]) / 2, bucket["exact"]) for bucket in report["by_length"]]
 
 
 def run(budget: Budget) -> Finding:
@@ -49,16 +49,18 @@ def run(budget: Budget) -> Finding:
             "points",
             more_than=10,
         )
-        for name in ATTENTIVE
+        for name in ATTENTION
     ]
     rows = [(name, *(mean_range(at(name, long)) for long in (False, True))) for name in MODELS]
-    lines = [Line(name, curve, COLOURS[place]) for place, name in enumerate(MODELS) for curve in curves[name]]
-    figure = Panel("exact match in %, a line a seed", lines, x=Axis("letters of the source"), y=Axis(low=0, high=102))
+    lines = [Line(name, curve, COLOURS[index]) for index, name in enumerate(MODELS) for curve in curves[name]]
+    figure = Panel(
+        "exact match in %, a line for each seed", lines, x=Axis("letters of the source"), y=Axis(low=0, high=102)
+    )
     return Finding(
         experiment=f"Four models of one width learn to reverse words of 1 to {longest} letters for {steps:,} steps; "
         "exact match on unseen words, by length.",
         tables=(Table(("model", f"up to {longest // 3} letters, %", "the longest third, %"), tuple(rows)),),
-        figures=(picture("", [figure]),),
+        figures=(line_chart("", [figure]),),
         verdicts=tuple(verdicts),
         numbers={"exact match by length": curves},
     )

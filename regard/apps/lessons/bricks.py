@@ -1,4 +1,4 @@
-"""Every brick of regard.nn as a function of all its parameters and inputs, small and in float64."""
+"""Every layer of regard.nn as a function of all its parameters and inputs, small and in float64."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Brick:
         return [*self.module.parameters(), *self.inputs]
 
     def outputs(self) -> Tensor:
-        """All that comes out, side by side."""
-        found = self.apply(*self.inputs)
-        return torch.cat([one.flatten() for one in (found if isinstance(found, tuple) else (found,))])
+        """All outputs in one vector."""
+        outputs = self.apply(*self.inputs)
+        return torch.cat([output.flatten() for output in (outputs if isinstance(outputs, tuple) else (outputs,))])
 
 
 def bricks(seed: int) -> list[Brick]:
-    """All of them with random weights and inputs; biases and norms are stirred, too."""
+    """All of them with random weights and inputs; biases and norms are random, too."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return [*_attentions(), *_recurrences(), *_blocks(), *_ends()]
@@ -81,27 +81,29 @@ def _attentions() -> Iterator[Brick]:
     }
     for name, (score, width) in scores.items():
         attention = ScoredAttention(score, width, 0.0)
-        yield _brick(f"attention {name}", attention, partial(_ask, attention), (B, T, Q), (B, S, width))
+        yield _brick(f"attention {name}", attention, partial(_attend, attention), (B, T, Q), (B, S, width))
     kinds = (("", "split", None), ("full", "full", None), ("rotary", "split", "rotary"), ("ALiBi", "split", "alibi"))
     for name, layout, positions in kinds:
         attention = MultiHeadAttention(Q, D, 2, layout, 0.0, positions)
-        yield _brick(f"multi-head attention {name}".strip(), attention, partial(_ask, attention), (B, T, Q), (B, S, D))
+        yield _brick(
+            f"multi-head attention {name}".strip(), attention, partial(_attend, attention), (B, T, Q), (B, S, D)
+        )
     attention = MultiHeadAttention(Q, D, 2, "split", 0.0)
-    yield _brick("multi-head attention open", attention, partial(_ask_openly, attention), (B, T, Q), (B, S, D))
+    yield _brick("multi-head attention open", attention, partial(_attend_openly, attention), (B, T, Q), (B, S, D))
     attention = MultiHeadAttention(Q, Q, 2, "split", 0.0)
-    yield _brick("multi-head attention causal", attention, partial(_look_back, attention), (B, T, Q))
+    yield _brick("multi-head attention causal", attention, partial(_attend_causally, attention), (B, T, Q))
 
 
-def _ask(attention: Attention, query: Tensor, states: Tensor) -> Tensor:
+def _attend(attention: Attention, query: Tensor, states: Tensor) -> Tensor:
     return attention(query, *attention.prepare(states), REAL)
 
 
-def _ask_openly(attention: Attention, query: Tensor, states: Tensor) -> Tensor:
+def _attend_openly(attention: Attention, query: Tensor, states: Tensor) -> Tensor:
     with watching(attention, record=False):
-        return _ask(attention, query, states)
+        return _attend(attention, query, states)
 
 
-def _look_back(attention: MultiHeadAttention, states: Tensor) -> Tensor:
+def _attend_causally(attention: MultiHeadAttention, states: Tensor) -> Tensor:
     return attention(states, *attention.prepare(states), None, causal=True)
 
 
@@ -115,25 +117,25 @@ def _recurrences() -> Iterator[Brick]:
         yield _brick(f"{kind} cell", cell, step, (B, D), *[(B, Q)] * cell.memories)
         stack = Stack(kind, D, Q, 2, 0.0)
 
-        def read(x: Tensor, stack=stack) -> tuple[Tensor, ...]:
+        def encode(x: Tensor, stack=stack) -> tuple[Tensor, ...]:
             hidden, after = stack(x, stack.zero(x), LENGTHS)
             return hidden, *(piece for layer in after for piece in layer)
 
-        yield _brick(f"{kind} stack", stack, read, (B, T, D))
+        yield _brick(f"{kind} stack", stack, encode, (B, T, D))
 
 
 def _blocks() -> Iterator[Brick]:
     for name, causal in (("causal", True), ("centred", False)):
         convolution = GatedConvolution(Q, 3, causal)
         yield _brick(f"convolution {name}", convolution, convolution, (B, S, Q))
-    for place, activation in (("pre", "gelu"), ("post", "relu"), ("none", "tanh")):
-        residual, inner = Residual(Q, place, 0.0), FeedForward(Q, 7, activation, 0.0)
+    for norm, activation in (("pre", "gelu"), ("post", "relu"), ("none", "tanh")):
+        residual, inner = Residual(Q, norm, 0.0), FeedForward(Q, 7, activation, 0.0)
 
         def join(x: Tensor, residual=residual, inner=inner) -> Tensor:
             return residual.after(x, inner(residual.before(x)))
 
         both = nn.ModuleList((residual, inner))
-        yield _brick(f"residual {place}, feed-forward {activation}", both, join, (B, T, Q))
+        yield _brick(f"residual {norm}, feed-forward {activation}", both, join, (B, T, Q))
     for name, block in (("", ResidualBlock(3, 3)), (" halved", ResidualBlock(3, 4, halved=True))):
         yield _brick(f"residual block of a grid{name}", block, block, (B, 3, 4, 4))
     yield _brick("dropout", nn.Identity(), _drop, (B, T, Q))
@@ -141,7 +143,7 @@ def _blocks() -> Iterator[Brick]:
 
 def _drop(values: Tensor) -> Tensor:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)  # the same are dropped each time
+        torch.manual_seed(1)  # the same mask each time
         return dropout(values.tanh(), 0.3, training=True)
 
 

@@ -1,4 +1,4 @@
-"""Xu 2015: a caption written with attention over the grid of a picture, against one vector for the whole of it."""
+"""Xu 2015: captions by attention over the grid of a picture, against one vector for all of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.config import Tree, merge
 from regard.data.embedded.scene import Scene, parse
 from regard.data.embedded.shapes import mentions
 from regard.evaluation.pointing import in_box
-from regard.plotting import COLOURS, Axis, Bar, bars
+from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
 ATTENTION, FIXED = "attention over the grid", "one vector"
 MODELS: dict[str, Tree] = {
@@ -22,12 +22,12 @@ MODELS: dict[str, Tree] = {
 
 @dataclass(frozen=True)
 class Captions:
-    """In percent: captions right; words right, each after the true ones; nouns that look at their object."""
+    """In percent: captions right; words right, given the true ones before; nouns whose attention is on their object."""
 
     exact: float
     words: float
     pointing: float | None
-    by_chance: float  # pointing, were the place of the highest weight drawn at random
+    by_chance: float  # pointing, if the cell of the highest weight were random
 
 
 def captioned(settings: Tree) -> Captions:
@@ -67,54 +67,58 @@ def run(budget: Budget) -> Finding:
             "evaluate_every": max(steps // 4, 1),
         },
     }
-    found = budget.compare("captioning", captioned, {name: merge(task, tree) for name, tree in MODELS.items()})
+    results = budget.compare("captioning", captioned, {name: merge(task, tree) for name, tree in MODELS.items()})
     exact, words = (
-        {name: [getattr(one, what) for one in each] for name, each in found.items()} for what in ("exact", "words")
+        {name: [getattr(result, what) for result in runs] for name, runs in results.items()}
+        for what in ("exact", "words")
     )
-    pointed = [one.pointing or 0.0 for one in found[ATTENTION]]
-    by_chance = [one.by_chance for one in found[ATTENTION]]
+    pointed = [result.pointing or 0.0 for result in results[ATTENTION]]
+    by_chance = [result.by_chance for result in results[ATTENTION]]
     rows = [
         (
             name,
             mean_range(exact[name]),
             mean_range(words[name]),
-            _pointing([one.pointing for one in each]),
+            _pointing([result.pointing for result in runs]),
         )
-        for name, each in found.items()
+        for name, runs in results.items()
     ]
     return Finding(
         experiment="A convolutional grid and an LSTM learn to describe drawn scenes of one to three shapes for "
         f"{steps:,} steps, once with attention over the grid, once with the grid's mean as the LSTM's first state. "
-        "Unseen scenes; words right: each with the true ones before it; pointing: the highest "
-        "weight lies on the object when its noun is written.",
+        "Unseen scenes; words right: given the true ones before; pointing: the highest "
+        "weight lies on the object when its noun is generated.",
         tables=(Table(("model", "captions right, %", "words right, %", "pointing, %"), tuple(rows)),),
         figures=(_figure(words, pointed, by_chance),),
         verdicts=(
-            margin("attention writes more words right", differences(words[ATTENTION], words[FIXED]), "points", 5),
-            margin("and looks where it speaks, above chance", differences(pointed, by_chance), "points", 30),
+            margin("attention gets more words right", differences(words[ATTENTION], words[FIXED]), "points", 5),
+            margin(
+                "and points at the object that it names, above chance", differences(pointed, by_chance), "points", 30
+            ),
         ),
-        numbers={name: [vars(one) for one in each] for name, each in found.items()},
+        numbers={name: [vars(result) for result in runs] for name, runs in results.items()},
     )
 
 
 def _pointing(values: list[float | None]) -> str:
     known = [value for value in values if value is not None]
-    return mean_range(known) if known else "does not look"
+    return mean_range(known) if known else "no attention"
 
 
 def _figure(words: dict[str, list[float]], pointed: list[float], by_chance: list[float]) -> str:
     measured = {f"words right, {name}": values for name, values in words.items()}
-    measured |= {"nouns that look at their object": pointed, "the same by chance": by_chance}
+    measured |= {"nouns that point at their object": pointed, "the same by chance": by_chance}
     entries = [
-        Bar(name, mean(values), min(values), max(values), f"{mean(values):.1f}", COLOURS[place // 2])
-        for place, (name, values) in enumerate(measured.items())
+        Bar(name, mean(values), min(values), max(values), f"{mean(values):.1f}", COLOURS[index // 2])
+        for index, (name, values) in enumerate(measured.items())
     ]
-    return bars("unseen scenes, a whisker over the seeds", entries, Axis("percent", low=0, high=100))
+    return bar_chart("unseen scenes; whiskers: range over seeds", entries, Axis("percent", low=0, high=100))
 
 
 LESSON = Lesson(
     name="captioning",
-    claim="Attention over the grid of a picture beats one vector for the whole of it, and looks where it speaks.",
+    claim="Attention over the grid of a picture beats one vector for all of it, and points at the objects "
+    "that the caption names.",
     after="Xu et al. 2015",
     run=run,
 )

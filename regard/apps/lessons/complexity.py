@@ -1,4 +1,4 @@
-"""The complexity of a computation: time, memory kept for the backward pass, sequential operations; how they grow."""
+"""The complexity of a computation: time, memory kept for the backward pass, sequential operations, and their growth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def exponent(points: Points) -> float:
 def cpu_seconds(
     work: Mapping[Key, Callable[[], object]], rounds: int, what: str, progress: Progress
 ) -> dict[Key, float]:
-    """The median processor time of each piece of work over interleaved rounds; a first round does not count.
+    """The median processor time of each piece of work over interleaved rounds, after a warm-up round.
 
     All in this process with one thread: processor time is then wall-clock time on an idle machine.
     """
@@ -47,7 +47,7 @@ def _time(work: Callable[[], object]) -> float:
 def saved_bytes(forward: Callable[[], Tensor], without: Iterable[Tensor]) -> int:
     """The bytes that autograd keeps from a forward pass for the backward pass, each storage once.
 
-    `without`: tensors that do not count, as parameters and inputs.
+    `without`: tensors that do not count, such as parameters and inputs.
     """
     kept: dict[int, int] = {}
 

@@ -1,4 +1,4 @@
-"""Hochreiter & Schmidhuber 1997, Cho 2014: with gates a recurrent state holds longer what it has read."""
+"""Hochreiter & Schmidhuber 1997, Cho 2014: with gates a recurrent state holds information longer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from regard.data.examples import Example
 from regard.data.tokenizer import EOS
 from regard.models.classifier import Classifier
 from regard.models.recurrent import RecurrentEncoder
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 VANILLA, GATED = "vanilla RNN", {"GRU": "gru", "LSTM": "lstm"}
 CELLS = {VANILLA: "rnn", **GATED}
@@ -38,7 +38,7 @@ def strings(distance: int, count: int) -> list[Example]:
 def gradient_by_distance(model: Classifier, source: Tensor, labels: Tensor) -> list[float]:
     """‖∂ logit of the truth / ∂ embedding d letters before the last‖ for d = 0, 1, …, as a share of that at d = 0.
 
-    source (B, S) without padding, each row ended by its mark, which is not counted; labels (B,); the mean over rows.
+    source (B, S) without padding, each row ends with EOS, which is not counted; labels (B,); the mean over rows.
     """
     assert isinstance(model.encoder, RecurrentEncoder)
     states = embedded = model.encoder.embedding(source).detach().requires_grad_()  # (B, S, D)
@@ -56,12 +56,12 @@ def remembered(job: Tree) -> dict[str, Any]:
     settings = dict(job)
     with trained_on(strings(**settings.pop("strings")), settings) as pipeline:
         test = pipeline.run.examples("test")
-        found = pipeline.translate_all([example.source for example in test], pipeline.search)
-        right = [one.text == example.target for one, example in zip(found, test, strict=True)]
-        some = test[:64]
-        sources = pipeline.source_codec.encode_batch([example.source for example in some])
+        results = pipeline.translate_all([example.source for example in test], pipeline.search)
+        right = [result.text == example.target for result, example in zip(results, test, strict=True)]
+        first = test[:64]
+        sources = pipeline.source_codec.encode_batch([example.source for example in first])
         source = torch.tensor([[*ids, EOS] for ids in sources])
-        labels = torch.tensor([pipeline.run.target_codec.encode(example.target)[0] for example in some])
+        labels = torch.tensor([pipeline.run.target_codec.encode(example.target)[0] for example in first])
         models = {"untrained": pipeline.untrained(pipeline.run.plan.training.seed).model, "trained": pipeline.model}
         answer: dict[str, Any] = {"accuracy": 100 * sum(right) / len(right)}
         for name, model in models.items():
@@ -71,7 +71,7 @@ def remembered(job: Tree) -> dict[str, Any]:
 
 
 def bridged(accuracies: Points) -> float:
-    """The longest distance up to which enough is right; 0: none."""
+    """The longest distance up to which accuracy is at least BRIDGED; 0: none."""
     reach = 0.0
     for distance, accuracy in sorted(accuracies):
         if accuracy < BRIDGED:
@@ -115,25 +115,27 @@ def run(budget: Budget) -> Finding:
     answers = budget.compare("gates", remembered, trials)
     seeds = range(len(budget.seeds))
     accuracy: dict[str, list[Points]] = {}
-    reaching: dict[str, list[Points]] = {}  # how much gradient the first letter has, once trained
+    gradients: dict[str, list[Points]] = {}  # gradient at the first letter after training
     for name in CELLS:
-        each = [(distance, answers[f"{name} over {distance}"]) for distance in distances]
-        accuracy[name] = [[(distance, found[seed]["accuracy"]) for distance, found in each] for seed in seeds]
-        reaching[name] = [[(distance, found[seed]["trained"][distance]) for distance, found in each] for seed in seeds]
-    fresh = {name: [one["untrained"] for one in answers[f"{name} over {distances[-1]}"]] for name in CELLS}
+        by_distance = [(distance, answers[f"{name} over {distance}"]) for distance in distances]
+        accuracy[name] = [[(distance, runs[seed]["accuracy"]) for distance, runs in by_distance] for seed in seeds]
+        gradients[name] = [
+            [(distance, runs[seed]["trained"][distance]) for distance, runs in by_distance] for seed in seeds
+        ]
+    fresh = {name: [answer["untrained"] for answer in answers[f"{name} over {distances[-1]}"]] for name in CELLS}
     return Finding(
         experiment=f"Each cell, {width} wide, learns for {steps:,} steps to name the first of some random letters "
         f"({len(LETTERS)} kinds, chance is {100 / len(LETTERS):.3g} %) after reading {distances[0]} to {distances[-1]} "
-        "others: a training for each distance. The gradient is that of the right answer with respect to a letter's "
-        "embedding, as a share of what the last letter gets.",
-        tables=(_table(distances, accuracy, reaching, fresh),),
-        figures=(_figure(accuracy, reaching, fresh),),
-        verdicts=tuple(_verdicts(distances[-1], accuracy, reaching)),
-        numbers={"accuracy by distance": accuracy, "trained gradient": reaching, "untrained gradient": fresh},
+        "others: a training for each distance. The gradient is that of the logit of the right class by a letter's "
+        "embedding, as a share of that at the last letter.",
+        tables=(_table(distances, accuracy, gradients, fresh),),
+        figures=(_figure(accuracy, gradients, fresh),),
+        verdicts=tuple(_verdicts(distances[-1], accuracy, gradients)),
+        numbers={"accuracy by distance": accuracy, "trained gradient": gradients, "untrained gradient": fresh},
     )
 
 
-def _verdicts(longest: int, accuracy: dict[str, list[Points]], reaching: dict[str, list[Points]]) -> Iterator[Verdict]:
+def _verdicts(longest: int, accuracy: dict[str, list[Points]], gradients: dict[str, list[Points]]) -> Iterator[Verdict]:
     for name in GATED:
         yield margin(
             f"{name} bridges a longer distance than the vanilla RNN ({BRIDGED:g} % right)",
@@ -141,7 +143,7 @@ def _verdicts(longest: int, accuracy: dict[str, list[Points]], reaching: dict[st
             "letters",
         )
     for name in GATED:
-        pairs = zip(reaching[name], reaching[VANILLA], strict=True)
+        pairs = zip(gradients[name], gradients[VANILLA], strict=True)
         yield margin(
             f"trained over {longest} letters, more gradient reaches the first of them in {name}",
             [math.log10(max(ours[-1][1], TINY) / max(theirs[-1][1], TINY)) for ours, theirs in pairs],
@@ -153,7 +155,7 @@ def _verdicts(longest: int, accuracy: dict[str, list[Points]], reaching: dict[st
 def _table(
     distances: tuple[int, ...],
     accuracy: dict[str, list[Points]],
-    reaching: dict[str, list[Points]],
+    gradients: dict[str, list[Points]],
     fresh: dict[str, list[list[float]]],
 ) -> Table:
     last = distances[-1]
@@ -161,14 +163,14 @@ def _table(
     titles += [f"gradient over {last}, untrained", "trained"]
     rows = []
     for name in CELLS:
-        cells = [mean_range([dict(one)[distance] for one in accuracy[name]], digits=0) for distance in distances]
-        gradients = [[one[last] for one in fresh[name]], [one[-1][1] for one in reaching[name]]]
-        rows.append((name, *cells, *(f"{geometric_mean(max(x, TINY) for x in each):.1e}" for each in gradients)))
+        cells = [mean_range([dict(curve)[distance] for curve in accuracy[name]], digits=0) for distance in distances]
+        at_last = [[curve[last] for curve in fresh[name]], [curve[-1][1] for curve in gradients[name]]]
+        rows.append((name, *cells, *(f"{geometric_mean(max(x, TINY) for x in values):.1e}" for values in at_last)))
     return Table(tuple(titles), tuple(rows))
 
 
 def _figure(
-    accuracy: dict[str, list[Points]], reaching: dict[str, list[Points]], fresh: dict[str, list[list[float]]]
+    accuracy: dict[str, list[Points]], gradients: dict[str, list[Points]], fresh: dict[str, list[list[float]]]
 ) -> str:
     colours = dict(zip(CELLS, COLOURS, strict=False))
 
@@ -176,19 +178,22 @@ def _figure(
         return [Line(name, curve, colours[name], dots=dots) for name in CELLS for curve in curves[name]]
 
     untrained: dict[str, list[Points]] = {
-        name: [[(distance, share) for distance, share in enumerate(one)] for one in curves]
+        name: [[(distance, share) for distance, share in enumerate(shares)] for shares in curves]
         for name, curves in fresh.items()
     }
     letters = Axis("letters between", log=True, low=accuracy[VANILLA][0][0][0])
-    return picture(
+    return line_chart(
         "",
         [
             Panel(
-                "the first letter named right, in %, a line a seed", lines(accuracy), x=letters, y=Axis(low=0, high=102)
+                "the first letter named right, in %, a line for each seed",
+                lines(accuracy),
+                x=letters,
+                y=Axis(low=0, high=102),
             ),
             Panel(
                 "gradient at the first letter after training at that distance, as a share of the last letter's",
-                lines(reaching),
+                lines(gradients),
                 x=letters,
                 y=Axis(log=True),
             ),

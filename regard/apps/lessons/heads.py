@@ -1,4 +1,4 @@
-"""Vaswani 2017, 3.2.2 and table 3 (A): several heads at equal parameters, and what each of them does."""
+"""Vaswani 2017, 3.2.2 and table 3 (A): several heads with equally many parameters, and what each of them does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.analysis.head_ablation import ablate_heads
-from regard.analysis.picture import map_svg
 from regard.analysis.roles import TokenTruth, measure_roles
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, differences, margin, mean_range
 from regard.apps.lessons.reverse_task import reverse_task
@@ -23,29 +22,29 @@ from regard.config import Tree, merge
 from regard.data.tokenizer import BOS, EOS
 from regard.nn.taps import watching
 from regard.pipeline import Pipeline
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
-HEADS, SHOWN = (1, 2, 4, 8), 4  # how many are compared, and of which model the heads are looked at
+HEADS, SHOWN = (1, 2, 4, 8), 4  # those that are compared, and the one whose heads are described
 DRAWN = ("encoder.layers.1.self_attention", "decoder.layers.0.cross_attention", "decoder.layers.1.cross_attention")
-WORDS = 64  # that the heads are watched on
+WORDS = 64  # on which attention is measured
 
 
-def apart(weights: Tensor) -> float:
-    """How differently heads look: ½ Σ_s |w_h(s) - w_h'(s)|, the mean over pairs of heads, rows and queries.
+def head_distance(weights: Tensor) -> float:
+    """How different heads are: ½ Σ_s |w_h(s) - w_h'(s)|, the mean over pairs of heads, rows and queries.
 
-    weights (B, H, T, S); 0: all look alike, 1: no two of them look at the same key.
+    weights (B, H, T, S); 0: all are alike, 1: no two of them attend to the same key.
     """
-    pairs = [weights[:, one] - weights[:, other] for one, other in combinations(range(weights.shape[1]), 2)]
+    pairs = [weights[:, first] - weights[:, second] for first, second in combinations(range(weights.shape[1]), 2)]
     return float(torch.stack(pairs).abs().sum(-1).mean() / 2) if pairs else 0.0
 
 
 def mirrored(length: int) -> Tensor:
-    """Which letter of the source each letter of the output is, in a word of so many: (T, S) with both ends."""
+    """Which source letter each output letter is, for a word of this length: (T, S), EOS included."""
     return F.pad(torch.eye(length, dtype=torch.bool).flip(0), (0, 1, 0, 1))
 
 
 def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
-    """The weights (B, H, T, S) of every attention while random words of one length are reversed, by its name."""
+    """The weights (B, H, T, S) of every attention by name, while random words of one length are reversed."""
     generator = random.Random(f"heads {length}")
     words = ["".join(generator.choices(ascii_lowercase, k=length)) for _ in range(WORDS)]
     ids = torch.tensor(pipeline.source_codec.encode_batch(words))
@@ -57,37 +56,37 @@ def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
 
 
 def described(pipeline: Pipeline) -> list[dict[str, Any]]:
-    """Each head: what it looks at most above chance, and what the loss rises by without it."""
-    examples = [one for one in pipeline.run.examples("dev") if one.source != one.target][:WORDS]
-    truths = [TokenTruth(aligned=mirrored(len(one.source))) for one in examples]
+    """Each head: its strongest role above chance, and by how much the loss rises without it."""
+    examples = [example for example in pipeline.run.examples("dev") if example.source != example.target][:WORDS]
+    truths = [TokenTruth(aligned=mirrored(len(example.source))) for example in examples]
     report = ablate_heads(pipeline.model, pipeline.batches(examples) or [])
     without = {row.name: row.loss - report.whole.loss for row in report.rows}
     rows = []
-    for one in measure_roles(pipeline.trace_all(examples), truths).heads:
-        role, share = max(one.shares.items(), key=lambda each: each[1].lift)
-        name = f"{one.attention}.{one.head}"
-        rows.append({"head": name, "looks at": role, "weight": share.weight, "chance": share.chance})
+    for head in measure_roles(pipeline.trace_all(examples), truths).heads:
+        role, share = max(head.shares.items(), key=lambda item: item[1].lift)
+        name = f"{head.attention}.{head.head}"
+        rows.append({"head": name, "attends to": role, "weight": share.weight, "chance": share.chance})
         rows[-1]["loss without"] = without[name]
     return rows
 
 
-def divided(job: Tree) -> dict[str, Any]:
-    """Train; exact match, parameters, how far heads are apart before and after, and in one model what each does."""
+def train_heads(job: Tree) -> dict[str, Any]:
+    """Train; exact match, parameters, how different heads are before and after, and in one model what each does."""
     settings = dict(job)
     length, described_too = settings.pop("length"), job["model"]["heads"] == SHOWN
     with trained(settings) as pipeline:
         report = greedy_report(pipeline)
         weights = watched_words(pipeline, length)
         fresh = watched_words(pipeline.untrained(pipeline.run.plan.training.seed), length)
-        look = pipeline.trace(ascii_lowercase[:length], ascii_lowercase[:length][::-1])
+        example = pipeline.trace(ascii_lowercase[:length], ascii_lowercase[:length][::-1])
         return {
             "exact": report["exact"]["value"],
             "loss": report["forced"]["loss"],
             "parameters": pipeline.run.facts["parameters"],
-            "apart": mean(map(apart, weights.values())),
-            "apart untrained": mean(map(apart, fresh.values())),
+            "distance": mean(map(head_distance, weights.values())),
+            "distance untrained": mean(map(head_distance, fresh.values())),
             "heads": described(pipeline) if described_too else [],
-            "maps": [map_svg(look.attention(name)) for name in DRAWN] if described_too else [],
+            "maps": [example.attention(name).svg() for name in DRAWN] if described_too else [],
         }
 
 
@@ -98,39 +97,40 @@ def run(budget: Budget) -> Finding:
     task = merge(reverse_task(budget, longest, steps), transformer)
     width = task["model"]["width"]
     trials = {_name(heads): merge(task, {"model": {"heads": heads}}) for heads in HEADS}
-    answers = budget.compare("heads", divided, trials)
+    answers = budget.compare("heads", train_heads, trials)
     rows = [
         (
             name,
-            mean_range([one["exact"] for one in found]),
-            mean_range([one["loss"] for one in found], digits=3),
-            mean_range([one["apart"] for one in found], digits=2) if name != _name(1) else "",
-            mean_range([one["apart untrained"] for one in found], digits=2) if name != _name(1) else "",
-            f"{found[0]['parameters']:,}",
+            mean_range([answer["exact"] for answer in runs]),
+            mean_range([answer["loss"] for answer in runs], digits=3),
+            mean_range([answer["distance"] for answer in runs], digits=2) if name != _name(1) else "",
+            mean_range([answer["distance untrained"] for answer in runs], digits=2) if name != _name(1) else "",
+            f"{runs[0]['parameters']:,}",
         )
-        for name, found in answers.items()
+        for name, runs in answers.items()
     ]
     first = answers[_name(SHOWN)][0]
     roles = [
-        (one["head"], one["looks at"], *(f"{one[key]:.2f}" for key in ("weight", "chance", "loss without")))
-        for one in first["heads"]
+        (head["head"], head["attends to"], *(f"{head[key]:.2f}" for key in ("weight", "chance", "loss without")))
+        for head in first["heads"]
     ]
-    titles = ("model", "words, %", "loss", "heads apart", "untrained", "parameters")
+    titles = ("model", "words, %", "loss", "distance of heads", "untrained", "parameters")
     return Finding(
         experiment=f"A Transformer of 2 layers, {width} wide, with 1 to {HEADS[-1]} heads that share that width, "
         f"learns for {steps:,} steps to write words of 1 to {longest} letters back to front, where each letter "
-        "has one right place to look at; exact match on unseen words. Two heads are apart by the share of their "
-        f"weight that is on other keys; the mean over all pairs and attentions. Of the model with {SHOWN} heads and "
-        f"seed {budget.seeds[0]}: what each head looks at most "
-        "above chance (aligned: the letter to write), with which share of its weight, and how much the loss rises "
-        "when it is silenced.",
+        "has one right source position; exact match on unseen words. The distance of two heads is the share of their "
+        "weight that is on different keys; the mean over all pairs and attentions. "
+        f"Of the model with {SHOWN} heads and "
+        f"seed {budget.seeds[0]}: what each head attends to most "
+        "above chance (aligned: the letter to generate), with which share of its weight, and how much the loss rises "
+        "without it.",
         tables=(
             Table(titles, tuple(rows)),
-            Table(("head", "looks at", "weight", "by chance", "loss rises by"), tuple(roles)),
+            Table(("head", "attends to", "weight", "by chance", "loss rises by"), tuple(roles)),
         ),
         figures=(_figure(answers), *first["maps"]),
         verdicts=tuple(_verdicts(answers)),
-        numbers={name: [_plain(one) for one in found] for name, found in answers.items()},
+        numbers={name: [_plain(answer) for answer in runs] for name, runs in answers.items()},
     )
 
 
@@ -143,33 +143,37 @@ def _plain(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verdicts(answers: dict[str, list[dict[str, Any]]]) -> Iterator[Verdict]:
-    exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
+    exact = {name: [answer["exact"] for answer in runs] for name, runs in answers.items()}
     several = [_name(heads) for heads in HEADS if heads > 1]
     for name in several:
         yield margin(f"{name} are above one", differences(exact[name], exact[_name(1)]), "points", more_than=2)
     for name in several:
-        distances = [one["apart"] for one in answers[name]]
-        yield margin(f"of {name} two have less than half of their weight on the same keys", distances, "apart", 0.5)
-    counts = {one["parameters"] for found in answers.values() for one in found}
-    yield Verdict("all have as many parameters", len(counts) == 1, ", ".join(f"{count:,}" for count in sorted(counts)))
+        distances = [answer["distance"] for answer in answers[name]]
+        yield margin(
+            f"two of {name} share less than half of their weight", distances, "of the weight on different keys", 0.5
+        )
+    counts = {answer["parameters"] for runs in answers.values() for answer in runs}
+    yield Verdict(
+        "all have equally many parameters", len(counts) == 1, ", ".join(f"{count:,}" for count in sorted(counts))
+    )
 
 
 def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
     seeds = range(len(answers[_name(1)]))
     panels = []
-    for place, (key, title) in enumerate((("exact", "words right, in %"), ("apart", "how far heads are apart"))):
+    for index, (key, title) in enumerate((("exact", "words right, in %"), ("distance", "distance of heads"))):
         curves: list[Points] = [
             [(heads, answers[_name(heads)][seed][key]) for heads in HEADS if heads > 1 or key == "exact"]
             for seed in seeds
         ]
-        lines = [Line(title, curve, COLOURS[place]) for curve in curves]
-        panels.append(Panel(f"{title}, a line a seed", lines, x=Axis("heads", log=True), y=Axis(low=0)))
-    return picture("", panels)
+        lines = [Line(title, curve, COLOURS[index]) for curve in curves]
+        panels.append(Panel(f"{title}, a line for each seed", lines, x=Axis("heads", log=True), y=Axis(low=0)))
+    return line_chart("", panels)
 
 
 LESSON = Lesson(
     name="heads",
-    claim="At equal parameters several heads are better than one, and they look at different places.",
+    claim="With equally many parameters several heads are better than one, and they attend to different keys.",
     after="Vaswani et al. 2017, 3.2.2 and table 3 (A)",
     run=run,
 )

@@ -1,4 +1,4 @@
-"""Haviv 2022: a causal Transformer that is told no positions still knows them, for it sees how much came before."""
+"""Haviv 2022: a causal Transformer without positional encoding knows positions: it sees how many tokens came before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, m
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import trained
 from regard.config import Tree, merge
-from regard.plotting import COLOURS, Axis, Line, Panel, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 NONE = "no positions"
 KINDS = {NONE: "none", "learned": "learned", "sinusoidal": "sinusoidal", "ALiBi": "alibi"}
@@ -23,7 +23,7 @@ class Probed:
 
     trained: list[float]
     untrained: list[float]
-    right: float  # letters that the model writes right, in percent
+    right: float  # letters that the model predicts right, in percent
 
 
 def probed(settings: Tree, words: int) -> Probed:
@@ -31,17 +31,23 @@ def probed(settings: Tree, words: int) -> Probed:
     with trained(settings) as model:
         unseen = model.run.examples("dev")[:words]
         untrained = model.untrained(settings["training"]["seed"])
-        known, guessed = ([each.trace(one.source, one.target) for one in unseen] for each in (model, untrained))
+        known, guessed = (
+            [pipeline.trace(example.source, example.target) for example in unseen] for pipeline in (model, untrained)
+        )
         report = probe_positions(known, guessed)
         forced = model.teacher_forced(model.run.examples("test"))
     assert forced is not None
     distances = [(row.distance or 0.0, row.random_distance or 0.0) for row in report.rows]
-    return Probed([own for own, _ in distances], [other for _, other in distances], forced.token_accuracy)
+    return Probed(
+        [distance for distance, _ in distances],
+        [random_distance for _, random_distance in distances],
+        forced.token_accuracy,
+    )
 
 
 def constant_guess(length: int) -> float:
-    """How far off the middle is on average, for who knows nothing of the position."""
-    return mean(abs(place - length // 2) for place in range(length))
+    """The mean distance of a constant guess, the middle, from the position."""
+    return mean(abs(position - length // 2) for position in range(length))
 
 
 def run(budget: Budget) -> Finding:
@@ -55,52 +61,52 @@ def run(budget: Budget) -> Finding:
         },
     )
     jobs = {name: merge(settings, {"model": {"positions": kind}}) for name, kind in KINDS.items()}
-    found = budget.compare("hidden-positions", partial(probed, words=words), jobs)
-    length = letters + 1  # with the mark that parts the word from its reverse
+    results = budget.compare("hidden-positions", partial(probed, words=words), jobs)
+    length = letters + 1  # with the token between the word and its reverse
     blind = constant_guess(length)
-    best = [min(one.trained) for one in found[NONE]]
+    best = [min(result.trained) for result in results[NONE]]
     return Finding(
-        experiment=f"Causal language models of {depth} layers read words of {letters} random letters and write them "
-        f"back to front, for {steps:,} steps; a letter tells nothing of its place. A linear probe then reads the "
-        f"place of what is being written (of {length}) off the states of each layer, on {words} unseen words, a fifth "
+        experiment=f"Causal language models of {depth} layers learn to reverse words of {letters} random letters "
+        f"for {steps:,} steps; a letter says nothing about its position. A linear probe then predicts the "
+        f"position of the output (of {length}) from the states of each layer, on {words} unseen words, a fifth "
         "of them held out from the probe; how far it is off, on average.",
-        tables=(_table(found, depth, blind),),
-        figures=(_figure(found, depth, length, blind),),
+        tables=(_table(results, depth, blind),),
+        figures=(_figure(results, depth, length, blind),),
         verdicts=(
             margin(
-                "without positions the best layer knows them: it is off by less than half of a constant guess",
+                "without positional encoding the best layer knows positions: off by less than half of a constant guess",
                 [blind / 2 - off for off in best],
                 "positions less",
             ),
             margin(
-                "and has learned to: the same model with random weights is further off",
-                [min(one.untrained) - off for one, off in zip(found[NONE], best, strict=True)],
+                "and has learned them: the same model with random weights is further off",
+                [min(result.untrained) - off for result, off in zip(results[NONE], best, strict=True)],
                 "positions",
                 more_than=1,
             ),
         ),
         numbers={
             "constant guess": blind,
-            "off by": {name: [one.trained for one in each] for name, each in found.items()},
-            "off by, random weights": {name: [one.untrained for one in each] for name, each in found.items()},
-            "letters right": {name: [one.right for one in each] for name, each in found.items()},
+            "off by": {name: [result.trained for result in runs] for name, runs in results.items()},
+            "off by, random weights": {name: [result.untrained for result in runs] for name, runs in results.items()},
+            "letters right": {name: [result.right for result in runs] for name, runs in results.items()},
         },
     )
 
 
-def _table(found: dict[str, list[Probed]], depth: int, blind: float) -> Table:
+def _table(results: dict[str, list[Probed]], depth: int, blind: float) -> Table:
     rows = []
-    for name, each in found.items():
+    for name, runs in results.items():
         for trained_too, label in ((True, name), (False, f"{name}, random weights")):
-            layers = zip(*(one.trained if trained_too else one.untrained for one in each), strict=True)
-            right = mean_range([one.right for one in each]) if trained_too else ""
+            layers = zip(*(result.trained if trained_too else result.untrained for result in runs), strict=True)
+            right = mean_range([result.right for result in runs]) if trained_too else ""
             rows.append((label, *(mean_range(values, 2) for values in layers), right))
     rows.append(("always the middle", *[f"{blind:.2f}"] * depth, ""))
     titles = ("off by, in positions", *(f"layer {layer}" for layer in range(1, depth + 1)), "letters right, %")
     return Table(titles, tuple(rows))
 
 
-def _figure(found: dict[str, list[Probed]], depth: int, length: int, blind: float) -> str:
+def _figure(results: dict[str, list[Probed]], depth: int, length: int, blind: float) -> str:
     layers = range(1, depth + 1)
 
     def line(name: str, values: list[list[float]], colour: str, dashed: bool) -> Line:
@@ -110,12 +116,12 @@ def _figure(found: dict[str, list[Probed]], depth: int, length: int, blind: floa
         )
 
     lines = []
-    for colour, (name, each) in zip(COLOURS, found.items(), strict=False):
-        lines.append(line(name, [one.trained for one in each], colour, False))
-        lines.append(line(name, [one.untrained for one in each], colour, True))
+    for colour, (name, runs) in zip(COLOURS, results.items(), strict=False):
+        lines.append(line(name, [result.trained for result in runs], colour, False))
+        lines.append(line(name, [result.untrained for result in runs], colour, True))
     lines.append(Line("always the middle", [(1.0, blind), (float(depth), blind)], COLOURS[8]))
-    title = f"off by so many of {length} positions, mean over seeds; dashed: random weights"
-    return picture("", [Panel(title, lines, x=Axis("layer", low=0.8, high=depth + 0.2), y=Axis(low=0))])
+    title = f"distance in positions (of {length}), mean over seeds; dashed: random weights"
+    return line_chart("", [Panel(title, lines, x=Axis("layer", low=0.8, high=depth + 0.2), y=Axis(low=0))])
 
 
 LESSON = Lesson(

@@ -56,7 +56,7 @@ class Verdict:
 class Finding:
     """The result of an experiment. `numbers` holds all measurements, for JSON."""
 
-    experiment: str  # what was done, in two or three sentences
+    experiment: str  # what was done, in a few sentences
     tables: tuple[Table, ...]
     figures: tuple[str, ...]  # SVG
     verdicts: tuple[Verdict, ...]
@@ -74,7 +74,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lesson:
-    """`claim` is one sentence that can be wrong; `after` is its origin."""
+    """`claim` is one sentence that can be wrong; `after` is its source."""
 
     name: str
     claim: str

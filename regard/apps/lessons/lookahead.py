@@ -1,4 +1,4 @@
-"""Where a later word decides what a word means, an encoder has to read both ways."""
+"""Where a later word decides what a word means, the encoder has to be bidirectional."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from regard.data.vocabulary import EOS
 from regard.models.build import build_model
 from regard.models.classifier import Classifier
 from regard.pipeline import Pipeline
-from regard.plotting import COLOURS, Axis, Bar, bars
+from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
 Kinds = dict[str, dict[str, float]]  # what was measured → where the clue stands → percent
 
-# An English word, and each of its meanings in French with the words that tell it.
+# An English word, and each of its meanings in French with the words that decide for it.
 MEANINGS: dict[str, dict[str, dict[str, str]]] = {
     "banks": {
         "rives": {"rivers": "rivières", "boats": "bateaux"},
@@ -86,7 +86,7 @@ ROWS = 64  # sentences of a step in learning to name
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with one word of two meanings; `later`: what tells them apart stands behind the word."""
+    """A sentence with one word of two meanings; `later`: the clue stands after the word."""
 
     example: Example
     sense: int
@@ -95,7 +95,7 @@ class Sentence:
 
 def sentences() -> dict[str, Sentence]:
     """All of them, by source: the banks were calm once with the rivers / with the rivers the banks were calm once."""
-    found = {}
+    by_source = {}
     clues = [
         (sense, word, meaning, clue)
         for sense, (word, meaning) in enumerate(SENSES)
@@ -106,31 +106,31 @@ def sentences() -> dict[str, Sentence]:
         sides = []
         for side, (the, were, thing) in enumerate((("the", "were", word), ("les", "étaient", meaning))):
             statement = f"{the} {thing} {were} {quality[side]} {time[side]}"
-            place = f"{beside[side]} {the} {clue[side]}"
-            sides.append(f"{statement} {place}" if later else f"{place} {statement}")
-        found[sides[0]] = Sentence(Example(*sides), sense, later)
-    return found
+            clause = f"{beside[side]} {the} {clue[side]}"
+            sides.append(f"{statement} {clause}" if later else f"{clause} {statement}")
+        by_source[sides[0]] = Sentence(Example(*sides), sense, later)
+    return by_source
 
 
 def states_at_word(pipeline: Pipeline, examples: list[Example]) -> Tensor:
     """The encoder's state at the word of two meanings, sentence by sentence: (n, D)."""
     codec = pipeline.source_codec
     ids = [token_ids(source) for source in codec.encode_batch([example.source for example in examples])]
-    places = []
+    positions = []
     for row in ids:
         words = [token.strip() for token in codec.source_tokens(row)]
-        places.append(next(place for place, word in enumerate(words) if word in MEANINGS))
+        positions.append(next(index for index, word in enumerate(words) if word in MEANINGS))
     source = torch.tensor([[*row, EOS] for row in ids])  # every sentence has as many words
     with torch.inference_mode():
         states = pipeline.model.encode(source, torch.ones_like(source, dtype=torch.bool)).states
-    return states[torch.arange(len(places)), torch.tensor(places)].clone()
+    return states[torch.arange(len(positions)), torch.tensor(positions)].clone()
 
 
 def translated(settings: Tree) -> Kinds:
-    """Train to translate; how often a linear probe of the state at the word tells its meaning, and how often the
+    """Train to translate; how often a linear probe of the state at the word finds its meaning, and how often the
     translation is right, in % of unseen sentences."""
     known = sentences()
-    with trained_on([one.example for one in known.values()], settings) as pipeline:
+    with trained_on([sentence.example for sentence in known.values()], settings) as pipeline:
         dev, test = pipeline.run.examples("dev"), pipeline.run.examples("test")
         labels = torch.tensor([known[example.source].sense for example in dev])
         fitting, states = states_at_word(pipeline, dev), states_at_word(pipeline, test)
@@ -138,10 +138,10 @@ def translated(settings: Tree) -> Kinds:
         weights = fit((fitting - mean) / spread, labels, len(SENSES))
         guesses = (F.pad((states - mean) / spread, (0, 1), value=1.0) @ weights).argmax(-1).tolist()
         search = pipeline.search_with(beams=1, max_tokens=LONGEST)
-        found = pipeline.translate_all([example.source for example in test], search)
+        results = pipeline.translate_all([example.source for example in test], search)
     unseen = [known[example.source] for example in test]
-    probed = [guess == one.sense for guess, one in zip(guesses, unseen, strict=True)]
-    right = [result.text == one.example.target for result, one in zip(found, unseen, strict=True)]
+    probed = [guess == sentence.sense for guess, sentence in zip(guesses, unseen, strict=True)]
+    right = [result.text == sentence.example.target for result, sentence in zip(results, unseen, strict=True)]
     return {"probe": by_kind(unseen, probed), "translation": by_kind(unseen, right)}
 
 
@@ -149,18 +149,18 @@ def named(settings: Tree) -> Kinds:
     """Train an encoder so that one linear layer on its state at the word names the meaning: % of unseen sentences."""
     known, training = list(sentences().values()), settings["training"]
     random.Random("lookahead").shuffle(known)
-    words = [one.example.source.split() for one in known]
-    vocabulary = {word: place for place, word in enumerate(sorted({word for each in words for word in each}))}
-    source = torch.tensor([[vocabulary[word] for word in each] for each in words])  # (n, 8)
-    places = torch.tensor([next(place for place, word in enumerate(each) if word in MEANINGS) for each in words])
-    senses = torch.tensor([one.sense for one in known])
+    words = [sentence.example.source.split() for sentence in known]
+    vocabulary = {word: index for index, word in enumerate(sorted({word for row in words for word in row}))}
+    source = torch.tensor([[vocabulary[word] for word in row] for row in words])  # (n, 8)
+    positions = torch.tensor([next(index for index, word in enumerate(row) if word in MEANINGS) for row in words])
+    senses = torch.tensor([sentence.sense for sentence in known])
     config = plan_model(settle({"model": settings["model"]}).model)
     model = build_model(config, len(vocabulary), len(SENSES), False, training["seed"])
     assert isinstance(model, Classifier)
 
     def logits(rows: Tensor) -> Tensor:
         states = model.encode(source[rows], torch.ones_like(source[rows], dtype=torch.bool)).states
-        return model.output(states[torch.arange(len(rows)), places[rows]])
+        return model.output(states[torch.arange(len(rows)), positions[rows]])
 
     optimizer = torch.optim.Adam(model.parameters(), lr=training["rate"])
     generator = torch.Generator().manual_seed(training["seed"])
@@ -176,11 +176,11 @@ def named(settings: Tree) -> Kinds:
 
 
 def by_kind(unseen: list[Sentence], right: list[bool]) -> dict[str, float]:
-    """Percent right where the clue stands before the word, and where it stands behind."""
+    """Percent right where the clue stands before the word, and where it stands after it."""
     answer = {}
     for kind, later in (("earlier", False), ("later", True)):
-        these = [good for one, good in zip(unseen, right, strict=True) if one.later == later]
-        answer[kind] = 100 * sum(these) / len(these)
+        matches = [correct for sentence, correct in zip(unseen, right, strict=True) if sentence.later == later]
+        answer[kind] = 100 * sum(matches) / len(matches)
     return answer
 
 
@@ -199,11 +199,11 @@ def run(budget: Budget) -> Finding:
 
     def of(name: str, what: str, kind: str) -> list[float]:
         answers = naming if what == "named" else translating
-        return [one[what][kind] for one in answers[name]]
+        return [answer[what][kind] for answer in answers[name]]
 
     verdicts = [
         margin(
-            f"{name}: the state at the word tells what a later word decides, above left to right",
+            f"{name}: the state at the word holds a meaning that a later word decides, above left to right",
             differences(of(name, "named", "later"), of(LEFT_TO_RIGHT, "named", "later")),
             "points",
             more_than=20,
@@ -211,16 +211,16 @@ def run(budget: Budget) -> Finding:
         for name in BOTH_WAYS
     ]
     control = [accuracy - CHANCE for accuracy in of(LEFT_TO_RIGHT, "named", "earlier")]
-    about = "control: left to right it tells what an earlier word decided, above chance"
+    about = "control: left to right it holds a meaning that an earlier word decided, above chance"
     verdicts.append(margin(about, control, "points", more_than=20))
     columns = [(what, kind) for what in ("named", "probe", "translation") for kind in ("earlier", "later")]
     rows = [(name, *(mean_range(of(name, *column), digits=0) for column in columns)) for name in NAMERS]
     return Finding(
-        experiment=f"In sentences like “{EXAMPLE}” a clue before or behind one of {len(MEANINGS)} words decides which "
-        f"of its two meanings is right. Named: an encoder, {width} wide, learns for {steps:,} steps to tell it "
+        experiment=f"In sentences like “{EXAMPLE}” a clue before or after one of {len(MEANINGS)} words decides which "
+        f"of its two meanings is right. Named: an encoder, {width} wide, learns for {steps:,} steps to name it "
         f"by one linear layer on its state at the word; % of {held_out} unseen sentences, chance is {CHANCE:g} %. "
-        "Beside it, the same kind of encoder in a translator with an attentive decoder, which may look at the clue "
-        "itself: what a linear probe reads off the state at the word, and sentences translated right.",
+        "Beside it, the same kind of encoder in a translator with an attention decoder, which can attend to the clue "
+        "itself: what a linear probe finds in the state at the word, and sentences translated right.",
         tables=(Table(("encoder", *(f"{what}, clue {kind}, %" for what, kind in columns)), tuple(rows)),),
         figures=(_figure({name: {kind: of(name, "named", kind) for kind in KINDS} for name in NAMERS}),),
         verdicts=tuple(verdicts),
@@ -235,17 +235,21 @@ def _with(task: Tree, models: dict[str, Tree]) -> dict[str, Tree]:
 def _figure(named: dict[str, dict[str, list[float]]]) -> str:
     entries = []
     for kind, colour in zip(KINDS, COLOURS, strict=False):
-        for name, found in named.items():
-            mean, low, high = sum(found[kind]) / len(found[kind]), min(found[kind]), max(found[kind])
+        for name, accuracies in named.items():
+            mean, low, high = (
+                sum(accuracies[kind]) / len(accuracies[kind]),
+                min(accuracies[kind]),
+                max(accuracies[kind]),
+            )
             entries.append(Bar(f"{name}, clue {kind}", mean, low, high, f"{mean:.1f} %", colour))
-    axis = Axis("meaning told by the state at the word, in %", low=0, high=100)
-    return bars("does the state at the word know what the word means?", entries, axis)
+    axis = Axis("meaning right by the state at the word, in %", low=0, high=100)
+    return bar_chart("does the state at the word hold its meaning?", entries, axis)
 
 
 LESSON = Lesson(
     name="lookahead",
-    claim="Where the meaning of a word is decided later in the sentence, its state knows it in an encoder that reads "
-    "both ways, and not in one that reads left to right.",
+    claim="Where the meaning of a word is decided later in the sentence, its state holds it in a bidirectional "
+    "encoder, and not in one that reads left to right.",
     after="“I arrived at the bank after crossing the …”; Schuster & Paliwal 1997; Bahdanau, Cho & Bengio 2015, 3.2",
     run=run,
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from statistics import mean, median
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -16,19 +16,18 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, 
 from regard.config import ModelPlan
 from regard.models.build import build_model
 from regard.models.classifier import Classifier
-from regard.models.transformer import TransformerEncoder
+from regard.models.transformer import Norm, TransformerEncoder
 from regard.nn.masks import key_mask
 from regard.nn.taps import watching
-from regard.plotting import COLOURS, Axis, Line, Panel, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
-Norm = Literal["pre", "post", "none"]
 NAMES: dict[Norm, str] = {"pre": "norm before each sublayer", "post": "norm after each", "none": "no norm"}
 WIDTH, CLASSES, LENGTH, BATCH = 64, 10, 20, 8
-LEAST = 1e-15  # what is less than that is drawn and compared as this
+LEAST = 1e-15  # smaller values are drawn and compared as this
 
 
 @dataclass(frozen=True)
-class Stack:
+class Encoder:
     """An untrained encoder, its input drawn from a normal distribution of this scale."""
 
     norm: Norm
@@ -38,16 +37,16 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Saturation:
     """Of the uppermost layer's attention, and of the gradient that arrives below the lowest layer."""
 
     size: float  # root mean square of the states that leave the stack, before its last norm
-    top: float  # mean weight of the key that is looked at most
+    top: float  # mean of the greatest weight of a query
     passed: float  # of the gradient at the weights, what a typical query's softmax passes on to its scores
     gradient: float  # norm at the input
 
 
-At = Callable[[Norm, int, float], list[Measured]]  # norm, depth, scale → a measurement a seed
+At = Callable[[Norm, int, float], list[Saturation]]  # norm, depth, scale → a measurement for each seed
 
 
 def passed(weights: Tensor, gradient: Tensor) -> Tensor:
@@ -57,8 +56,8 @@ def passed(weights: Tensor, gradient: Tensor) -> Tensor:
     return through.norm(dim=-1) / arriving.norm(dim=-1).clamp_min(1e-300)
 
 
-def measure(stack: Stack) -> Measured:
-    """One pass and its gradient, in double precision: nothing vanishes by rounding."""
+def measure(stack: Encoder) -> Saturation:
+    """Forward and backward, in double precision: nothing vanishes by rounding."""
     config = ModelPlan(decoder="none", depth=stack.depth, norm=stack.norm, width=WIDTH, positions="none")
     model = cast(Classifier, build_model(config, 1, CLASSES, False, stack.seed)).double()
     encoder = cast(TransformerEncoder, model.encoder)
@@ -66,16 +65,16 @@ def measure(stack: Stack) -> Measured:
     states = stack.scale * torch.randn(BATCH, LENGTH, WIDTH, generator=generator, dtype=torch.float64)
     states.requires_grad_()
     classes = torch.randint(CLASSES, (BATCH,), generator=generator)
-    looks = key_mask(torch.ones(BATCH, LENGTH, dtype=torch.bool))
+    mask = key_mask(torch.ones(BATCH, LENGTH, dtype=torch.bool))
     with watching(encoder) as watch:
-        above = states
+        upper = states
         for layer in encoder.layers:
-            above = layer(above, looks)
+            upper = layer(upper, mask)
         weights = watch.seen[f"layers.{stack.depth - 1}.self_attention.weights"][0]
-        loss = F.cross_entropy(model.output(encoder.norm(above).mean(1)), classes)
+        loss = F.cross_entropy(model.output(encoder.norm(upper).mean(1)), classes)
         at_weights, at_input = torch.autograd.grad(loss, (weights, states))
-    return Measured(
-        size=above.detach().square().mean().sqrt().item(),
+    return Saturation(
+        size=upper.detach().square().mean().sqrt().item(),
         top=weights.detach().amax(-1).mean().item(),
         passed=passed(weights.detach(), at_weights).median().item(),
         gradient=at_input.norm().item(),
@@ -87,29 +86,29 @@ def run(budget: Budget) -> Finding:
     scales = budget.pick(tiny=(1.0,), quick=(0.25, 1.0, 4.0), full=(0.25, 0.5, 1.0, 2.0, 4.0, 16.0))
     seeds = budget.seeds
     stacks = [
-        Stack(norm, depth, scale, seed) for norm in NAMES for depth in depths for scale in scales for seed in seeds
+        Encoder(norm, depth, scale, seed) for norm in NAMES for depth in depths for scale in scales for seed in seeds
     ]
-    found = dict(zip(stacks, budget.pool.run("norm", measure, stacks), strict=True))
+    results = dict(zip(stacks, budget.pool.run("norm", measure, stacks), strict=True))
 
-    def at(norm: Norm, depth: int, scale: float) -> list[Measured]:
-        return [found[Stack(norm, depth, scale, seed)] for seed in seeds]
+    def at(norm: Norm, depth: int, scale: float) -> list[Saturation]:
+        return [results[Encoder(norm, depth, scale, seed)] for seed in seeds]
 
     return Finding(
         experiment=f"Untrained Transformer encoders of 1 to {depths[-1]} layers (width {WIDTH}, {LENGTH} positions) "
-        f"read random states of scale {', '.join(f'{scale:g}' for scale in scales)}: how much the last layer's "
-        "attention looks at a single key, what share of a gradient its softmax passes on (median over queries), and "
-        "the norm of the gradient of a classification loss at the input.",
+        f"read random states of scale {', '.join(f'{scale:g}' for scale in scales)}: how much weight the last "
+        "layer's attention puts on a single key, what share of a gradient its softmax passes on (median over queries), "
+        "and the norm of the gradient of a classification loss at the input.",
         tables=(_table(at, depths[-1], scales),),
         figures=(_figure(at, depths),),
         verdicts=_verdicts(at("pre", depths[-1], 1.0), at("none", depths[-1], 1.0), depths[-1]),
-        numbers={"stacks": [{**asdict(stack), **asdict(measured)} for stack, measured in found.items()]},
+        numbers={"stacks": [{**asdict(stack), **asdict(measured)} for stack, measured in results.items()]},
     )
 
 
-def _verdicts(with_norm: list[Measured], without: list[Measured], depth: int) -> tuple[Verdict, ...]:
+def _verdicts(with_norm: list[Saturation], without: list[Saturation], depth: int) -> tuple[Verdict, ...]:
     """At the greatest depth and scale 1, seed by seed: vanishing means a tenth at most."""
 
-    def fewer(field: str) -> list[float]:
+    def lost(field: str) -> list[float]:
         """Powers of ten by which the value without norm is below that with norm."""
         return [
             math.log10(max(getattr(ours, field), LEAST)) - math.log10(max(getattr(theirs, field), LEAST))
@@ -119,8 +118,8 @@ def _verdicts(with_norm: list[Measured], without: list[Measured], depth: int) ->
     saturated = [theirs.top - ours.top for ours, theirs in zip(with_norm, without, strict=True)]
     return (
         margin(f"without norm the softmax of layer {depth} is peaked", saturated, "of the weight more", more_than=0.25),
-        margin("and passes less of its gradient on", fewer("passed"), "powers of ten less", more_than=1),
-        margin("so that the gradient at the input vanishes", fewer("gradient"), "powers of ten less", more_than=1),
+        margin("and passes less of its gradient on", lost("passed"), "powers of ten less", more_than=1),
+        margin("so that the gradient at the input vanishes", lost("gradient"), "powers of ten less", more_than=1),
     )
 
 
@@ -129,13 +128,13 @@ def _table(at: At, depth: int, scales: tuple[float, ...]) -> Table:
     for scale in scales:
         for norm, name in NAMES.items():
             values = at(norm, depth, scale)
-            gradients = [one.gradient for one in values]
+            gradients = [measured.gradient for measured in values]
             rows.append(
                 (
                     f"{name}, input × {scale:g}",
-                    f"{median(one.size for one in values):.3g}",
-                    mean_range([one.top for one in values], 2),
-                    f"{median(one.passed for one in values):.2g}",
+                    f"{median(measured.size for measured in values):.3g}",
+                    mean_range([measured.top for measured in values], 2),
+                    f"{median(measured.passed for measured in values):.2g}",
                     f"{median(gradients):.2g} ({min(gradients):.2g} to {max(gradients):.2g})",
                 )
             )
@@ -152,16 +151,17 @@ def _figure(at: At, depths: tuple[int, ...]) -> str:
 
     def line(norm: Norm, field: str, colour: str) -> Line:
         points = [
-            (float(depth), max(mean(getattr(one, field) for one in at(norm, depth, 1.0)), LEAST)) for depth in depths
+            (float(depth), max(mean(getattr(measured, field) for measured in at(norm, depth, 1.0)), LEAST))
+            for depth in depths
         ]
         return Line(NAMES[norm], points, colour)
 
-    return picture(
+    return line_chart(
         "input of scale 1",
         [
             Panel(
                 title,
-                [line(norm, field, COLOURS[place]) for place, norm in enumerate(NAMES)],
+                [line(norm, field, COLOURS[index]) for index, norm in enumerate(NAMES)],
                 x=Axis("layers", low=0),
                 y=axis,
             )

@@ -1,4 +1,4 @@
-"""Self-attention sees a set: what permutes its input permutes its output, unless positions or a mask tell the order."""
+"""Self-attention sees a set: permuting its input permutes its output, unless positions or a mask give the order."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, 
 from regard.apps.lessons.training import trained
 from regard.config import ModelPlan, Tree, merge, preset_fields
 from regard.models.build import build_model
-from regard.plotting import COLOURS, Axis, Bar, bars
+from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
 WIDTH, LENGTH, BATCH, VOCABULARY = 64, 12, 4, 50
-BLIND = "self-attention, 3 layers"  # with feed-forward layers, residuals and norms, and nothing that tells the order
+UNORDERED = (
+    "self-attention, 3 layers"  # with feed-forward layers, residuals and norms, and nothing that gives the order
+)
 ENCODERS: dict[str, Tree] = {
-    BLIND: {"positions": "none"},
+    UNORDERED: {"positions": "none"},
     "… with sinusoidal positions": {"positions": "sinusoidal"},
     "… with learned positions": {"positions": "learned"},
     "… with rotary positions": {"positions": "rotary"},
@@ -28,14 +30,14 @@ ENCODERS: dict[str, Tree] = {
 }
 PRECISION = 100 * torch.finfo(torch.float64).eps
 
-RNN, BETWEEN, TOLD = "RNN with attention", "in-between model", "in-between, with positions"
+RNN, BETWEEN, WITH_POSITIONS = "RNN with attention", "in-between model", "in-between, with positions"
 MODELS: dict[str, Tree] = {
     RNN: {"preset": "lstm-additive"},
     BETWEEN: {"preset": "attention-rnn"},
-    TOLD: {"preset": "attention-rnn", "positions": "sinusoidal"},
+    WITH_POSITIONS: {"preset": "attention-rnn", "positions": "sinusoidal"},
 }
-SORT, DATES, REVERSE = TASKS = ("sort", "dates", "reverse")  # order matters never, at times (3/4/1961), always
-CONTESTS = (*((task, model) for task in TASKS for model in (RNN, BETWEEN)), (REVERSE, TOLD))
+SORT, DATES, REVERSE = TASKS = ("sort", "dates", "reverse")  # order matters never, sometimes (3/4/1961), always
+TRAININGS = (*((task, model) for task in TASKS for model in (RNN, BETWEEN)), (REVERSE, WITH_POSITIONS))
 
 
 def residual(function: Callable[[Tensor], Tensor], inputs: Tensor, order: Tensor) -> float:
@@ -53,7 +55,7 @@ def encoder_residual(fields: Tree, seed: int) -> float:
     order = torch.randperm(LENGTH, generator=generator)
     real = torch.ones_like(tokens, dtype=torch.bool)
     with torch.inference_mode():
-        return residual(lambda some: model.encode(some, real).states, tokens, order)
+        return residual(lambda ids: model.encode(ids, real).states, tokens, order)
 
 
 def exact_match(settings: Tree) -> float:
@@ -63,7 +65,7 @@ def exact_match(settings: Tree) -> float:
 
 
 def ceiling(lengths: range, letters: int = 26) -> float:
-    """The best that a model without order can do on reverse, in %: it knows the letters and guesses how they stood.
+    """The best that a model without order can do on reverse, in %: it knows the letters and guesses their order.
 
     A mean over 2,000 random words of each length.
     """
@@ -76,7 +78,7 @@ def ceiling(lengths: range, letters: int = 26) -> float:
 
 
 def orders(word: Sequence[object]) -> int:
-    """In how many different orders its letters can stand: n! / Π m!."""
+    """The number of different orders of its letters: n! / Π m!."""
     return math.factorial(len(word)) // math.prod(math.factorial(count) for count in Counter(word).values())
 
 
@@ -102,7 +104,7 @@ def run(budget: Budget) -> Finding:
     }
     jobs = {
         f"{task}, {model}": merge(settings, {"data": {"corpus": task}, "model": MODELS[model]})
-        for task, model in CONTESTS
+        for task, model in TRAININGS
     }
     exact = budget.compare("order", exact_match, jobs)
     best = ceiling(range(1, longest + 1))
@@ -110,8 +112,8 @@ def run(budget: Budget) -> Finding:
         experiment=f"Encoders of three layers (width {WIDTH}, untrained, double precision) read {LENGTH} tokens x, and "
         "the same in another order s: how far f(s(x)) is from s(f(x)), as a share of the largest output. Then the RNN "
         "with attention and the in-between model, an encoder of attention alone with an LSTM as decoder, learn three "
-        f"tasks for {steps:,} steps each: to sort 1 to {longest} letters (order does not matter), to write dates in "
-        "French (it matters in 3/4/1961) and to reverse letters (it is all that matters: who does not know it is right "
+        f"tasks for {steps:,} steps each: to sort 1 to {longest} letters (order does not matter), to translate dates "
+        "to French (it matters in 3/4/1961) and to reverse letters (nothing else matters: without it a model is right "
         f"in {best:.1f} % at most).",
         tables=(_residual_table(residuals), _exact_table(exact)),
         figures=(_residual_bars(residuals), _exact_bars(exact)),
@@ -121,7 +123,7 @@ def run(budget: Budget) -> Finding:
 
 
 def _verdicts(residuals: dict[str, list[float]], exact: dict[str, list[float]]) -> tuple[Verdict, ...]:
-    least = {name: min(values) for name, values in residuals.items() if name != BLIND}
+    least = {name: min(values) for name, values in residuals.items() if name != UNORDERED}
     weakest = min(least, key=lambda name: least[name])
     gaps = {
         task: [ours - theirs for ours, theirs in zip(exact[f"{task}, {RNN}"], exact[f"{task}, {BETWEEN}"], strict=True)]
@@ -129,16 +131,16 @@ def _verdicts(residuals: dict[str, list[float]], exact: dict[str, list[float]]) 
     }
     matters = [with_order - without for with_order, without in zip(gaps[REVERSE], gaps[SORT], strict=True)]
     return (
-        bound("f(s(x)) = s(f(x)) for self-attention", max(residuals[BLIND]), at_most=PRECISION),
+        bound("f(s(x)) = s(f(x)) for self-attention", max(residuals[UNORDERED]), at_most=PRECISION),
         margin(
-            f"positions and a causal mask break it, all of them (the least: {weakest.removeprefix('… ')})",
+            f"all kinds of positions and a causal mask break it (weakest: {weakest.removeprefix('… ')})",
             residuals[weakest],
             "of the largest output",
             more_than=0.01,
         ),
-        margin("the in-between model does not reach the RNN on dates", gaps[DATES], "points", more_than=2),
-        margin("nor on reverse, where order is everything", gaps[REVERSE], "points", more_than=2),
-        margin("and it is order that it lacks: on sort the gap is smaller than on reverse", matters, "points", 2),
+        margin("the in-between model is below the RNN on dates", gaps[DATES], "points", more_than=2),
+        margin("and on reverse, where only order matters", gaps[REVERSE], "points", more_than=2),
+        margin("because of the order: on sort the gap is smaller than on reverse", matters, "points", 2),
     )
 
 
@@ -157,10 +159,12 @@ def _exact_table(exact: dict[str, list[float]]) -> Table:
 
 def _residual_bars(residuals: dict[str, list[float]]) -> str:
     entries = [
-        Bar(name, mean(values), min(values), max(values), f"{mean(values):.2g}", COLOURS[0 if name == BLIND else 1])
+        Bar(name, mean(values), min(values), max(values), f"{mean(values):.2g}", COLOURS[0 if name == UNORDERED else 1])
         for name, values in residuals.items()
     ]
-    return bars("distance of f(s(x)) from s(f(x))", entries, Axis("share of the largest output", log=True, low=1e-17))
+    return bar_chart(
+        "distance of f(s(x)) from s(f(x))", entries, Axis("share of the largest output", log=True, low=1e-17)
+    )
 
 
 def _exact_bars(exact: dict[str, list[float]]) -> str:
@@ -169,7 +173,7 @@ def _exact_bars(exact: dict[str, list[float]]) -> str:
         Bar(name, mean(values), min(values), max(values), colour=colours[name.split(", ", 1)[1]])
         for name, values in exact.items()
     ]
-    return bars("exact match on unseen sources", entries, Axis("%", low=0, high=100))
+    return bar_chart("exact match on unseen sources", entries, Axis("%", low=0, high=100))
 
 
 LESSON = Lesson(

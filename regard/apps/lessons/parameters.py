@@ -1,4 +1,4 @@
-"""The lecture's exercise: how many parameters has attention, and what do they depend on?"""
+"""The lecture's exercise: how many parameters does attention have, and what do they depend on?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict
 from regard.nn.attention import MultiHeadAttention
-from regard.plotting import COLOURS, Axis, Line, Panel, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 WIDTH, LENGTHS = 10, (1, 2, 5, 10, 50, 100, 1000)
 
@@ -31,11 +31,13 @@ def run(budget: Budget) -> Finding:
         experiment=f"One head of width {WIDTH} is applied to inputs of 1 to {LENGTHS[-1]:,} vectors, and its "
         "parameters are counted; beside it a linear layer from all positions to all positions.",
         tables=(Table(("length", "W_q, W_k, W_v together", "one linear layer over all positions"), rows),),
-        figures=(picture("", [panel]),),
+        figures=(line_chart("", [panel]),),
         verdicts=(
             Verdict("the exercise's answer is 300", exercise == 300, f"{exercise} for width {WIDTH}"),
             Verdict(
-                "they are as many at every length", len(set(counts.values())) == 1, f"{sorted(set(counts.values()))}"
+                "the number is the same at every length",
+                len(set(counts.values())) == 1,
+                f"{sorted(set(counts.values()))}",
             ),
         ),
         numbers={"exercise": exercise, "attention": counts, "linear": across_positions},

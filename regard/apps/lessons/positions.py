@@ -1,4 +1,4 @@
-"""Vaswani 2017, 3.5: attention knows no order; positions tell it, learned or fixed, joined in one way or another."""
+"""Vaswani 2017, 3.5: attention ignores order; learned or fixed positional encodings give it, combined in three ways."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differenc
 from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
 from regard.config import Tree, merge
-from regard.plotting import COLOURS, Axis, Line, Panel, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 NONE, KINDS, WAYS = (
     "none",
     ("learned", "sinusoidal"),
     {"added": "add", "multiplied": "multiply", "concatenated": "concatenate"},
 )
-TOLD = {f"{kind}, {way}": (kind, combine) for kind in KINDS for way, combine in WAYS.items()}
+POSITIONED = {f"{kind}, {way}": (kind, combine) for kind in KINDS for way, combine in WAYS.items()}
 MODELS: dict[str, Tree] = {
     NONE: {"positions": "none"},
-    **{name: {"positions": kind, "position_combine": combine} for name, (kind, combine) in TOLD.items()},
+    **{name: {"positions": kind, "position_combine": combine} for name, (kind, combine) in POSITIONED.items()},
 }
 
 
 def ordered(settings: Tree) -> dict[str, Any]:
-    """Train; unseen words exactly right in %, greedy, of all and by length; letters right when told those before."""
+    """Train; unseen words exactly right in %, greedy, of all and by length; letters right after true ones."""
     with trained(settings) as pipeline:
         report = greedy_report(pipeline)
         parameters = pipeline.run.facts["parameters"]
-    lengths = [((one["shortest"] + one["longest"]) / 2, one["exact"]) for one in report["by_length"]]
+    lengths = [((bucket["shortest"] + bucket["longest"]) / 2, bucket["exact"]) for bucket in report["by_length"]]
     whole, tokens = report["exact"]["value"], report["forced"]["token_accuracy"]
     return {"exact": whole, "tokens": tokens, "by length": lengths, "parameters": parameters}
 
@@ -40,28 +40,30 @@ def run(budget: Budget) -> Finding:
     width = task["model"]["width"]
     trials = {name: merge(task, {"model": fields}) for name, fields in MODELS.items()}
     answers = budget.compare("positions", ordered, trials)
-    exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
+    exact = {name: [answer["exact"] for answer in runs] for name, runs in answers.items()}
     verdicts = [
         margin(f"{name}: above no positions", differences(exact[name], exact[NONE]), "points", more_than=20)
-        for name in TOLD
+        for name in POSITIONED
     ]
     apart = differences(exact["sinusoidal, added"], exact["learned, added"])
     verdicts.append(
-        margin("added, fixed and learned positions end within 10 points", [10 - abs(one) for one in apart], "points")
+        margin(
+            "added, fixed and learned positions end within 10 points", [10 - abs(answer) for answer in apart], "points"
+        )
     )
     rows = [
         (
             name,
             mean_range(exact[name]),
-            mean_range([one["tokens"] for one in found]),
-            f"{found[0]['parameters']:,}",
+            mean_range([answer["tokens"] for answer in runs]),
+            f"{runs[0]['parameters']:,}",
         )
-        for name, found in answers.items()
+        for name, runs in answers.items()
     ]
-    numbers = ("words, %", "letters, told those before, %", "parameters")
+    numbers = ("words, %", "letters, given those before, %", "parameters")
     return Finding(
         experiment=f"A Transformer of 2 layers, {width} wide, learns for {steps:,} steps to write words of 1 to "
-        f"{longest} letters back to front, with positions of each kind joined to the embeddings in each way; "
+        f"{longest} letters back to front, with positions of each kind combined with the embeddings in each way; "
         "exact match on unseen words.",
         tables=(Table(("positions", *numbers), tuple(rows)),),
         figures=(_figure(answers),),
@@ -71,24 +73,24 @@ def run(budget: Budget) -> Finding:
 
 
 def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
-    """A panel a kind, without positions in both."""
+    """A panel for each kind, with the model without positions in both."""
     panels = []
     for kind in KINDS:
         names = {way: f"{kind}, {way}" for way in WAYS} | {NONE: NONE}
         lines = [
-            Line(way, one["by length"], colour)
+            Line(way, answer["by length"], colour)
             for (way, name), colour in zip(names.items(), COLOURS, strict=False)
-            for one in answers[name]
+            for answer in answers[name]
         ]
-        title = f"{kind} positions: words right, in %, a line a seed"
+        title = f"{kind} positions: words right, in %, a line for each seed"
         panels.append(Panel(title, lines, x=Axis("letters of the word", low=1), y=Axis(low=0, high=102)))
-    return picture("", panels)
+    return line_chart("", panels)
 
 
 LESSON = Lesson(
     name="positions",
     claim="Without positions a Transformer cannot tell the order; learned or fixed, added, multiplied or concatenated, "
-    "each of them mends it, and fixed ones do it as well as learned ones.",
+    "any of them restores it, and fixed ones are as good as learned ones.",
     after="Vaswani et al. 2017, 3.5 and table 3 (E)",
     run=run,
 )

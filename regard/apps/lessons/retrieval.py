@@ -1,4 +1,4 @@
-"""Attention as a soft dictionary: a query is compared with keys, and the values come back as it is like their keys."""
+"""Attention as a soft dictionary: a query is compared with keys, and their values are averaged by the similarity."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.analysis.maps import AttentionMap
-from regard.analysis.picture import map_svg
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, margin, mean_range
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.taps import watching
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, HeatMap, Line, Panel, Points, heat_map, line_chart
 
 KEYS, VALUES, WIDTH, BATCH = 100, 20, 64, 64
 ENTRIES = 8  # of each dictionary in training
@@ -22,19 +20,19 @@ ATTENTIVE, POOLED = "attention", "mean of the entries"
 
 @dataclass(frozen=True)
 class Lookup:
-    """B dictionaries of S entries, and what is looked up in each."""
+    """B dictionaries of S entries, and the entry that is looked up in each."""
 
     keys: Tensor  # (B, S), all different
     values: Tensor  # (B, S)
-    place: Tensor  # (B,) where the right entry stands
+    index: Tensor  # (B,) of the right entry
 
     @property
-    def asked(self) -> Tensor:
-        return self.keys.gather(1, self.place[:, None])[:, 0]
+    def query(self) -> Tensor:
+        return self.keys.gather(1, self.index[:, None])[:, 0]
 
     @property
     def answer(self) -> Tensor:
-        return self.values.gather(1, self.place[:, None])[:, 0]
+        return self.values.gather(1, self.index[:, None])[:, 0]
 
 
 def draw(count: int, entries: int, generator: torch.Generator) -> Lookup:
@@ -45,11 +43,11 @@ def draw(count: int, entries: int, generator: torch.Generator) -> Lookup:
 
 
 class Dictionary(nn.Module):
-    """An entry is the sum of the vectors of its key and its value; what is asked is the vector of a key.
+    """An entry is the sum of the vectors of its key and its value; the query is the vector of a key.
 
-    With attention one head reads the entries, Σᵢ softmaxᵢ(q·kᵢ/√D) vᵢ. Without it the mean of φ(W eᵢ + b) is read, four
-    times as wide: which value belongs to which key can be kept in it. In both a feed-forward layer answers from what
-    was read and from what was asked.
+    With attention one head reads the entries, Σᵢ softmaxᵢ(q·kᵢ/√D) vᵢ. Without it the context is the mean of
+    φ(W eᵢ + b), four times as wide: it can hold which value belongs to which key. In both a feed-forward layer
+    answers from the context and the query.
     """
 
     def __init__(self, attends: bool) -> None:
@@ -58,23 +56,23 @@ class Dictionary(nn.Module):
         self.value_table = nn.Embedding(VALUES, WIDTH)
         self.attention = MultiHeadAttention(WIDTH, WIDTH, 1, "split", 0.0) if attends else None
         self.inner_proj = None if attends else nn.Linear(WIDTH, 4 * WIDTH)
-        read = WIDTH if attends else 4 * WIDTH
-        self.answer = nn.Sequential(nn.Linear(read + WIDTH, 4 * WIDTH), nn.ReLU(), nn.Linear(4 * WIDTH, VALUES))
+        context = WIDTH if attends else 4 * WIDTH
+        self.answer = nn.Sequential(nn.Linear(context + WIDTH, 4 * WIDTH), nn.ReLU(), nn.Linear(4 * WIDTH, VALUES))
 
     def forward(self, lookup: Lookup) -> Tensor:
         """Logits (B, VALUES)."""
         entries = self.key_table(lookup.keys) + self.value_table(lookup.values)  # (B, S, D)
-        asked = self.key_table(lookup.asked)
+        query = self.key_table(lookup.query)
         if self.attention is not None:
-            read = self.attention(asked[:, None], *self.attention.prepare(entries))[:, 0]
+            context = self.attention(query[:, None], *self.attention.prepare(entries))[:, 0]
         else:
             assert self.inner_proj is not None
-            read = self.inner_proj(entries).relu().mean(1)
-        return self.answer(torch.cat((read, asked), dim=-1))
+            context = self.inner_proj(entries).relu().mean(1)
+        return self.answer(torch.cat((context, query), dim=-1))
 
 
 @dataclass(frozen=True)
-class Job:
+class Trial:
     attends: bool
     steps: int
     sizes: tuple[int, ...]
@@ -87,11 +85,11 @@ class Answers:
 
     accuracy: Points  # in %
     weight: Points  # on the right key, mean; empty without attention
-    weights: list[list[float]]  # in one dictionary each key asked for in turn
+    weights: list[list[float]]  # in one dictionary, queried with each of its keys
 
 
-def learned(job: Job) -> Answers:
-    """Train on dictionaries that are drawn anew at each step, then ask others."""
+def learned(job: Trial) -> Answers:
+    """Train on new random dictionaries at each step, then measure on others."""
     torch.manual_seed(job.seed)
     generator = torch.Generator().manual_seed(job.seed)
     model = Dictionary(job.attends)
@@ -107,17 +105,17 @@ def learned(job: Job) -> Answers:
     weight: Points = []
     for size in job.sizes:
         lookup = draw(1000, size, generator)
-        logits, weights = _ask(model, lookup)
+        logits, weights = _query(model, lookup)
         accuracy.append((size, 100 * (logits.argmax(-1) == lookup.answer).float().mean().item()))
         if weights is not None:
-            weight.append((size, weights.gather(1, lookup.place[:, None]).mean().item()))
-    one = draw(1, ENTRIES, generator)
-    every = Lookup(one.keys.expand(ENTRIES, -1), one.values.expand(ENTRIES, -1), torch.arange(ENTRIES))
-    weights = _ask(model, every)[1]
+            weight.append((size, weights.gather(1, lookup.index[:, None]).mean().item()))
+    single = draw(1, ENTRIES, generator)
+    queries = Lookup(single.keys.expand(ENTRIES, -1), single.values.expand(ENTRIES, -1), torch.arange(ENTRIES))
+    weights = _query(model, queries)[1]
     return Answers(accuracy, weight, [] if weights is None else weights.tolist())
 
 
-def _ask(model: Dictionary, lookup: Lookup) -> tuple[Tensor, Tensor | None]:
+def _query(model: Dictionary, lookup: Lookup) -> tuple[Tensor, Tensor | None]:
     """Logits (B, VALUES) and weights (B, S)."""
     with torch.inference_mode(), watching(model) as watch:
         logits = model(lookup)
@@ -127,22 +125,22 @@ def _ask(model: Dictionary, lookup: Lookup) -> tuple[Tensor, Tensor | None]:
 def run(budget: Budget) -> Finding:
     steps = budget.pick(tiny=10, quick=2000, full=10_000)
     sizes = budget.pick(tiny=(2, 8), quick=(2, 4, 8, 16, 32, 64), full=(2, 4, 8, 16, 32, 64, 100))
-    jobs = [Job(attends, steps, sizes, seed) for attends in (True, False) for seed in budget.seeds]
+    jobs = [Trial(attends, steps, sizes, seed) for attends in (True, False) for seed in budget.seeds]
     answers = budget.pool.run("retrieval", learned, jobs)
-    found = {ATTENTIVE: answers[: len(budget.seeds)], POOLED: answers[len(budget.seeds) :]}
-    accuracy = {name: [dict(one.accuracy) for one in each] for name, each in found.items()}
-    weight = [dict(one.weight) for one in found[ATTENTIVE]]
+    results = {ATTENTIVE: answers[: len(budget.seeds)], POOLED: answers[len(budget.seeds) :]}
+    accuracy = {name: [dict(result.accuracy) for result in runs] for name, runs in results.items()}
+    weight = [dict(result.weight) for result in results[ATTENTIVE]]
     return Finding(
         experiment=f"A dictionary holds {ENTRIES} random entries, each a key (of {KEYS}) and a value (of {VALUES}); "
-        "one key is asked for. One head of attention and, without attention, the mean of a layer over the entries "
-        f"learn to give its value for {steps:,} steps of {BATCH} new dictionaries. They are asked in 1,000 unseen "
-        f"dictionaries of {sizes[0]} to {sizes[-1]} entries. Chance is a weight of one over the number of entries.",
+        "the query is one of its keys. One head of attention and, without attention, the mean of a layer over the "
+        f"entries learn to give its value for {steps:,} steps of {BATCH} new dictionaries. They are tested on 1,000 "
+        f"unseen dictionaries of {sizes[0]} to {sizes[-1]} entries. Chance is one over the number of entries.",
         tables=(_table(accuracy, weight, sizes),),
-        figures=(_figure(found, sizes), _map(found[ATTENTIVE][0])),
+        figures=(_figure(results, sizes), _map(results[ATTENTIVE][0])),
         verdicts=(
             margin(
                 f"the weight on the right of {ENTRIES} keys is above chance",
-                [one[ENTRIES] - 1 / ENTRIES for one in weight],
+                [result[ENTRIES] - 1 / ENTRIES for result in weight],
                 "of the weight",
                 more_than=0.5,
             ),
@@ -154,8 +152,8 @@ def run(budget: Budget) -> Finding:
             ),
         ),
         numbers={
-            "accuracy": {name: [one.accuracy for one in each] for name, each in found.items()},
-            "weight on the right key": [one.weight for one in found[ATTENTIVE]],
+            "accuracy": {name: [result.accuracy for result in runs] for name, runs in results.items()},
+            "weight on the right key": [result.weight for result in results[ATTENTIVE]],
         },
     )
 
@@ -166,9 +164,9 @@ def _table(
     rows = [
         (
             str(size),
-            mean_range([one[size] for one in weight], 2),
+            mean_range([values[size] for values in weight], 2),
             f"{1 / size:.2f}",
-            *(mean_range([one[size] for one in each]) for each in accuracy.values()),
+            *(mean_range([values[size] for values in runs]) for runs in accuracy.values()),
         )
         for size in sizes
     ]
@@ -176,31 +174,35 @@ def _table(
     return Table(titles, tuple(rows))
 
 
-def _figure(found: dict[str, list[Answers]], sizes: tuple[int, ...]) -> str:
+def _figure(results: dict[str, list[Answers]], sizes: tuple[int, ...]) -> str:
     across = Axis(f"entries of a dictionary ({ENTRIES} in training)", log=True)
     chance = Line("chance", [(size, 1 / size) for size in sizes], COLOURS[8], dashed=True)
-    right = [Line(ATTENTIVE, one.weight, COLOURS[0]) for one in found[ATTENTIVE]]
+    right = [Line(ATTENTIVE, result.weight, COLOURS[0]) for result in results[ATTENTIVE]]
     answers = [
-        Line(name, one.accuracy, COLOURS[place]) for place, (name, each) in enumerate(found.items()) for one in each
+        Line(name, result.accuracy, COLOURS[index])
+        for index, (name, runs) in enumerate(results.items())
+        for result in runs
     ]
-    return picture(
+    return line_chart(
         "",
         [
-            Panel("weight on the right key, a line a seed", [*right, chance], x=across, y=Axis(low=0, high=1.02)),
-            Panel("right answers in %, a line a seed", answers, x=across, y=Axis(low=0, high=102)),
+            Panel(
+                "weight on the right key, a line for each seed", [*right, chance], x=across, y=Axis(low=0, high=1.02)
+            ),
+            Panel("right answers in %, a line for each seed", answers, x=across, y=Axis(low=0, high=102)),
         ],
     )
 
 
-def _map(one: Answers) -> str:
+def _map(result: Answers) -> str:
     names = tuple(f"key {number}" for number in range(1, ENTRIES + 1))
     rows = tuple(f"{name}?" for name in names)
-    return map_svg(AttentionMap("one dictionary, each of its keys asked for", torch.tensor([one.weights]), rows, names))
+    return heat_map(HeatMap("one dictionary, queried with each of its keys", [result.weights], rows, names))
 
 
 LESSON = Lesson(
     name="retrieval",
-    claim="Attention is a soft dictionary: it learns to put its weight on the key that is asked for.",
+    claim="Attention is a soft dictionary: it learns to put its weight on the key that equals the query.",
     after="the lectures on queries, keys and values; Vaswani 2017, 3.2",
     run=run,
 )

@@ -1,4 +1,4 @@
-"""The task of several lessons: write a word backwards. The right source position of each output letter is known."""
+"""The task of several lessons: reverse a word. The right source position of each output letter is known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from regard.config import Tree
 
 
 def reverse_task(budget: Budget, longest: int, steps: int) -> Tree:
-    """Settings for words of 1 to `longest` letters; the model is still to be chosen."""
+    """Settings for words of 1 to `longest` letters; without the model."""
     return {
         "data": {
             "corpus": "reverse",

@@ -1,4 +1,4 @@
-"""Vaswani 2017, 3.2.1 and its footnote: what √d does to the softmax of dot products."""
+"""Vaswani 2017, 3.2.1 and its footnote: what 1/√d does to the softmax of dot products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin, mean_range
 from regard.nn.attention import Dot, ScaledDot, weigh
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 KEYS = 64
 SCORES = {"q·k": Dot(), "q·k / √d": ScaledDot()}
@@ -62,26 +62,26 @@ def measure(width: int, seed: int, sets: int) -> dict[str, dict[str, float]]:
     """Weights of random normal queries over random normal keys, scored both ways: 64 queries for each set of keys."""
     source = torch.Generator().manual_seed(seed)
     queries, keys = (torch.randn(sets, KEYS, width, generator=source) for _ in range(2))
-    found = {}
+    measured = {}
     for name, score in SCORES.items():
-        weights = weigh(score(queries, keys).double(), None)  # small weights would drown in rounding
+        weights = weigh(score(queries, keys).double(), None)  # in float64: rounding would hide small weights
         gradient = jacobian_norm(weights)
-        found[name] = {
+        measured[name] = {
             ENTROPY: entropy(weights).mean().item(),
             GRADIENT: gradient.median().item(),
             MEAN_GRADIENT: gradient.mean().item(),
         }
-    return found
+    return measured
 
 
 def run(budget: Budget) -> Finding:
     widths = budget.pick(tiny=(1, 16, 64), quick=(1, 4, 16, 64, 256, 1024, 4096), full=(1, 4, 16, 64, 256, 1024, 4096))
     sets = budget.pick(tiny=4, quick=128, full=512)
-    found = {width: [measure(width, seed, sets) for seed in budget.seeds] for width in widths}
+    results = {width: [measure(width, seed, sets) for seed in budget.seeds] for width in widths}
     widest, expected = widths[-1], {width: theory(KEYS, width) for width in widths}
 
     def at(width: int, score: str, what: str) -> list[float]:
-        return [one[score][what] for one in found[width]]
+        return [result[score][what] for result in results[width]]
 
     def pairs(what: str) -> list[tuple[float, float]]:
         return list(zip(at(widest, ROOTED, what), at(widest, RAW, what), strict=True))
@@ -103,14 +103,14 @@ def run(budget: Budget) -> Finding:
     return Finding(
         experiment=f"{sets * KEYS:,} random normal queries of width d, each over {KEYS} random normal keys ({KEYS} "
         f"queries share a set of keys): the entropy of the weights in nats (at most log {KEYS} = {math.log(KEYS):.2f}) "
-        "and the Frobenius norm of ∂weights/∂scores, which every gradient passes on its way to queries and keys. "
+        "and the Frobenius norm of ∂weights/∂scores, a factor of every gradient of queries and keys. "
         "Theory for q·k at large d: the two best keys decide.",
         tables=(
             Table(
                 ("d", *(f"{what}, {score}" for what in ("mean entropy", "median gradient") for score in SCORES)), rows
             ),
         ),
-        figures=(picture("", _panels(found, expected)),),
+        figures=(line_chart("", _panels(results, expected)),),
         verdicts=(
             margin(
                 f"at d = {widest:,} the softmax of q·k is peaked: entropy lost without the root",
@@ -119,30 +119,32 @@ def run(budget: Budget) -> Finding:
                 more_than=round(half, 2),
             ),
             margin(
-                f"at d = {widest:,} half of the queries pass on a gradient smaller by a factor",
+                f"at d = {widest:,} the median gradient is smaller by a factor",
                 [rooted / max(raw, 1e-30) for rooted, raw in pairs(GRADIENT)],
                 "times",
                 more_than=10,
             ),
-            bound("with the root the entropy is the same from d = 16 on, to so many nats", max(drift), 0.1),
+            bound("with the root the entropy is the same from d = 16 on, to within (nats)", max(drift), 0.1),
             bound(f"at d = {widest:,} the entropy of q·k is off the theory by a share of", max(off), 0.15),
         ),
-        numbers={"measured": found, "theory": expected},
+        numbers={"measured": results, "theory": expected},
     )
 
 
-def _panels(found: dict[int, list[dict[str, dict[str, float]]]], expected: dict[int, dict[str, float]]) -> list[Panel]:
-    widths = list(found)
+def _panels(
+    results: dict[int, list[dict[str, dict[str, float]]]], expected: dict[int, dict[str, float]]
+) -> list[Panel]:
+    widths = list(results)
     panels = []
     for what, title in ((ENTROPY, "mean entropy in nats"), (GRADIENT, "median |∂weights/∂scores|")):
         lines = []
-        for place, score in enumerate(SCORES):
-            for seed in range(len(found[widths[0]])):
-                points: Points = [(width, found[width][seed][score][what]) for width in widths]
-                lines.append(Line(score, points, COLOURS[place]))
+        for index, score in enumerate(SCORES):
+            for seed in range(len(results[widths[0]])):
+                points: Points = [(width, results[width][seed][score][what]) for width in widths]
+                lines.append(Line(score, points, COLOURS[index]))
         large: Points = [(width, expected[width][what]) for width in widths if width >= 64]
         lines.append(Line("q·k, theory", large, COLOURS[8], dots=False, dashed=True))
-        panels.append(Panel(f"{title}, a line a seed", lines, x=Axis("width d", log=True), y=Axis(log=True)))
+        panels.append(Panel(f"{title}, a line for each seed", lines, x=Axis("width d", log=True), y=Axis(log=True)))
     return panels
 
 

@@ -1,4 +1,4 @@
-"""Ways to compare a query with a key (Bahdanau 2015, Luong 2015, Vaswani 2017, 3.2.1): what they learn and cost."""
+"""Ways to compare a query with a key (Bahdanau 2015, Luong 2015, Vaswani 2017, 3.2.1): learning and cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from regard.models.build import build_model
 from regard.models.recurrent import RecurrentDecoder
 from regard.models.seq2seq import Seq2Seq
 from regard.nn.taps import watching
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 from regard.training.report import read_metrics
 
 ADDITIVE, FIXED = "additive", "fixed vector"
@@ -29,18 +29,18 @@ ROWS, LENGTH, VOCABULARY = 32, 32, 32  # of the batch that is timed
 
 
 def learned(settings: Tree) -> dict[str, Any]:
-    """Train; unseen words exactly right in %, greedy, and the loss on dev by step."""
+    """Train; unseen words exactly right in %, greedy, and the development loss by step."""
     with trained(settings) as pipeline:
         report = greedy_report(pipeline)
-        looks = [one for one in read_metrics(pipeline.run.path / "metrics.jsonl") if "dev" in one]
+        validations = [line for line in read_metrics(pipeline.run.path / "metrics.jsonl") if "dev" in line]
         parameters = pipeline.run.facts["parameters"]
-    curve = [(one["step"], one["dev"]["loss"]) for one in looks]
+    curve = [(line["step"], line["dev"]["loss"]) for line in validations]
     return {"exact": report["exact"]["value"], "curve": curve, "parameters": parameters}
 
 
 def costs(name: str, width: int) -> tuple[int, dict[str, Callable[[], None]]]:
     """Parameters of a score, and the work to be timed, forward and backward: the whole model as it trains; the same
-    with the decoder's loop in the open for all alike; and attention alone, all queries at once, as a Transformer asks.
+    with the decoder's open loop for all scores; and attention alone with all queries at once, as in a Transformer.
     """
     config = plan_model(settle({"model": {"preset": PRESETS[name], "width": width, "dropout": 0.0}}).model)
     model = build_model(config, VOCABULARY, VOCABULARY, True, seed=1)
@@ -58,14 +58,18 @@ def costs(name: str, width: int) -> tuple[int, dict[str, Callable[[], None]]]:
         with watching(model, record=False):
             step()
 
-    def look() -> None:
+    def attend() -> None:
         assert attention is not None
         keys, values = attention.prepare(states)
         attention(queries, keys, values, None).sum().backward()
 
     if attention is None:
         return 0, {"step": step, "open": step_in_the_open}
-    return sum(one.numel() for one in attention.parameters()), {"step": step, "open": step_in_the_open, "look": look}
+    return sum(parameter.numel() for parameter in attention.parameters()), {
+        "step": step,
+        "open": step_in_the_open,
+        "attention": attend,
+    }
 
 
 def run(budget: Budget) -> Finding:
@@ -76,25 +80,25 @@ def run(budget: Budget) -> Finding:
     trials = {name: merge(task, {"model": {"preset": preset}}) for name, preset in PRESETS.items()}
     answers = budget.compare("scores", learned, trials)
     counts, seconds = _measured(width, budget.pick(tiny=2, quick=25, full=100), budget.pool.progress)
-    exact = {name: [one["exact"] for one in found] for name, found in answers.items()}
+    exact = {name: [answer["exact"] for answer in runs] for name, runs in answers.items()}
     rows = [
         (
             name,
             mean_range(exact[name]),
             f"{counts[name]:,}" if name != FIXED else "",
-            f"{1000 * seconds[name, 'look']:.1f}" if name != FIXED else "",
+            f"{1000 * seconds[name, 'attention']:.1f}" if name != FIXED else "",
             *(f"{ROWS * LENGTH / seconds[name, part]:,.0f}" for part in ("open", "step")),
         )
         for name in PRESETS
     ]
-    titles = ("score", "words, %", "its parameters", "milliseconds", "tokens/s in the open", "tokens/s")
+    titles = ("score", "words, %", "its parameters", "milliseconds", "tokens/s, open", "tokens/s")
     return Finding(
         experiment=f"LSTM encoder-decoders, {width} wide, that differ in the score of their attention only, learn for "
         f"{steps:,} steps to write words of 1 to {longest} letters back to front; exact match on unseen words, beside "
         f"a decoder with one fixed vector. Time: one thread's processor time for {ROWS} words of {LENGTH} letters, "
         "forward and backward: of attention alone with all queries at once (milliseconds), and of the whole model "
-        "(tokens/s, without the optimizer's step) with the decoder's loop in the open, and as it trains: additive has "
-        "a faster way of its own there. Medians of rounds that take turns.",
+        "(tokens/s, without the optimizer's step) with the decoder's open loop, and as it trains, where the additive "
+        "score has a kernel of its own. Medians over interleaved rounds.",
         tables=(Table(titles, tuple(rows)),),
         figures=(_figure(answers),),
         verdicts=tuple(_verdicts(exact, seconds)),
@@ -103,44 +107,44 @@ def run(budget: Budget) -> Finding:
 
 
 def _measured(width: int, rounds: int, progress: Progress) -> tuple[dict[str, int], dict[tuple[str, str], float]]:
-    """Parameters of each score; seconds by score and part, in this process with nothing of ours beside it."""
+    """Parameters of each score; seconds by score and part, in this process alone."""
     counted = {name: costs(name, width) for name in PRESETS}
-    work = {(name, part): one for name, (_, parts) in counted.items() for part, one in parts.items()}
+    work = {(name, part): function for name, (_, parts) in counted.items() for part, function in parts.items()}
     taken = cpu_seconds(work, rounds, "scores, time", progress)
     return {name: count for name, (count, _) in counted.items()}, taken
 
 
 def _verdicts(exact: dict[str, list[float]], seconds: dict[tuple[str, str], float]) -> Iterator[Verdict]:
-    each = list(zip(*(exact[score] for score in SCORES), strict=True))  # by seed
+    by_seed = list(zip(*(exact[score] for score in SCORES), strict=True))  # by seed
     yield margin(
-        f"the worst score ends within {WITHIN:g} points of the best; left of them",
-        [WITHIN - (max(one) - min(one)) for one in each],
+        f"the worst score ends within {WITHIN:g} points of the best; margin",
+        [WITHIN - (max(values) - min(values)) for values in by_seed],
         "points",
     )
     yield margin(
         "the worst score is above the fixed vector",
-        differences([min(one) for one in each], exact[FIXED]),
+        differences([min(values) for values in by_seed], exact[FIXED]),
         "points",
         more_than=10,
     )
-    ratio = seconds[ADDITIVE, "look"] / seconds["scaled-dot", "look"]
+    ratio = seconds[ADDITIVE, "attention"] / seconds["scaled-dot", "attention"]
     yield margin("all queries at once, the additive score takes longer than the scaled dot", [ratio], "times", 2)
 
 
 def _figure(answers: dict[str, list[dict[str, Any]]]) -> str:
     """Loss by step, the mean over seeds."""
     lines = []
-    for colour, (name, found) in zip(COLOURS, answers.items(), strict=False):
-        curves: list[Points] = [one["curve"] for one in found]
-        points = [(looks[0][0], mean(loss for _, loss in looks)) for looks in zip(*curves, strict=False)]
+    for colour, (name, runs) in zip(COLOURS, answers.items(), strict=False):
+        curves: list[Points] = [answer["curve"] for answer in runs]
+        points = [(losses[0][0], mean(loss for _, loss in losses)) for losses in zip(*curves, strict=False)]
         lines.append(Line(name, points, colour, dashed=name == FIXED))
     panel = Panel("loss on unseen words by step, mean over seeds", lines, x=Axis("steps", low=0), y=Axis(log=True))
-    return picture("", [panel])
+    return line_chart("", [panel])
 
 
 LESSON = Lesson(
     name="scores",
-    claim="Whichever way queries and keys are compared, attention learns about as well; the dot product is cheaper "
+    claim="However queries and keys are compared, attention learns about equally well; the dot product is cheaper "
     "than the additive score.",
     after="Bahdanau, Cho & Bengio 2015; Luong, Pham & Manning 2015; Vaswani et al. 2017, 3.2.1",
     run=run,

@@ -1,4 +1,4 @@
-"""Teacher forcing: in training all targets are known, so no position need wait for the one before it."""
+"""Teacher forcing: in training all targets are known, so no position has to wait for the one before it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.config import plan_model, settle
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
-from regard.plotting import COLOURS, Axis, Line, Panel, Points, picture
+from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 LETTERS, DEPTH = 50, 2
 TRANSFORMER, LSTM, RNN = "Transformer", "LSTM", "RNN"
@@ -29,7 +29,7 @@ CELL = f"decoder.stack.layers.{DEPTH - 1}.state_proj"  # a tap shows the states 
 
 
 @dataclass(frozen=True)
-class Way:
+class Mode:
     """A model and how it is trained: `forced` on the true tokens, or fed its own outputs."""
 
     model: str
@@ -40,7 +40,13 @@ class Way:
         return self.model if self.forced else f"{self.model}, token by token"
 
 
-WAYS = (Way(TRANSFORMER, True), Way(LSTM, True), Way(RNN, True), Way(TRANSFORMER, False), Way(LSTM, False))
+MODES = (
+    Mode(TRANSFORMER, True),
+    Mode(LSTM, True),
+    Mode(RNN, True),
+    Mode(TRANSFORMER, False),
+    Mode(LSTM, False),
+)
 
 
 def language_model(name: str, width: int, seed: int) -> Model:
@@ -49,52 +55,52 @@ def language_model(name: str, width: int, seed: int) -> Model:
 
 
 def all_at_once(model: Model, target: Tensor) -> Tensor:
-    """Logits (B, T, V) of what follows each of the true tokens: one pass."""
+    """Logits (B, T, V) after each of the true tokens, in one forward pass."""
     memory = model.encode(*_nothing(target))
     return model.step(target, memory, model.start(memory))[0]
 
 
 def token_by_token(model: Model, target: Tensor, true: bool = False) -> Tensor:
-    """The same by T passes, each fed the most probable token of the one before, or the true one."""
+    """The same in T steps, each given the most probable token of the step before, or the true one."""
     memory = model.encode(*_nothing(target))
     state, token, logits = model.start(memory), target[:, :1], []
-    for place in range(target.shape[1]):
-        one, state = model.step(target[:, place : place + 1] if true else token, memory, state)
-        token = one.argmax(-1)
-        logits.append(one)
+    for index in range(target.shape[1]):
+        step_logits, state = model.step(target[:, index : index + 1] if true else token, memory, state)
+        token = step_logits.argmax(-1)
+        logits.append(step_logits)
     return torch.cat(logits, dim=1)
 
 
 def _nothing(target: Tensor) -> tuple[Tensor, Tensor]:
-    """A source of one token: a language model has nothing to read before it writes."""
+    """A source of one token: a language model has no source to encode."""
     first = torch.zeros_like(target[:, :1])
     return first, torch.ones_like(first, dtype=torch.bool)
 
 
-def calls_in_series(way: Way, model: Model, target: Tensor) -> int:
-    """How often the first layer is called for one pass over the target, one call after the other."""
+def calls_in_series(mode: Mode, model: Model, target: Tensor) -> int:
+    """How often one layer is called in sequence for one target."""
     calls: list[None] = []
     memory = model.encode(*_nothing(target))
-    handle = model.get_submodule(LAYERS.get(way.model, CELL)).register_forward_hook(lambda *_: calls.append(None))
+    handle = model.get_submodule(LAYERS.get(mode.model, CELL)).register_forward_hook(lambda *_: calls.append(None))
     state = model.start(memory)
-    with watching(model, record=False):  # in the open: otherwise a recurrence is one node of the graph
-        for tokens in (target,) if way.forced else target.split(1, dim=1):
+    with watching(model, record=False):  # without kernels: with them a recurrence is one node of the graph
+        for tokens in (target,) if mode.forced else target.split(1, dim=1):
             _, state = model.step(tokens, memory, state)
     handle.remove()
     return len(calls)
 
 
 def chain(model: Model, target: Tensor) -> int:
-    """Operations in series with teacher forcing, in the open."""
+    """Operations in sequence with teacher forcing, without kernels."""
     with watching(model, record=False):
         return graph_depth(lambda: all_at_once(model, target))
 
 
-def training_step(way: Way, model: Model, target: Tensor) -> Callable[[], object]:
+def training_step(mode: Mode, model: Model, target: Tensor) -> Callable[[], object]:
     """Forward, loss, backward."""
 
     def step() -> None:
-        logits = (all_at_once if way.forced else token_by_token)(model, target)
+        logits = (all_at_once if mode.forced else token_by_token)(model, target)
         model.zero_grad()
         F.cross_entropy(logits[:, :-1].flatten(0, 1), target[:, 1:].flatten()).backward()
 
@@ -109,38 +115,42 @@ def run(budget: Budget) -> Finding:
     draw = torch.Generator().manual_seed(1)
     targets = {n: torch.randint(4, LETTERS, (tokens // n, n), generator=draw) for n in lengths}
     models = {(name, seed): language_model(name, width, seed) for name in PRESETS for seed in budget.seeds}
-    times: dict[str, list[Points]] = {way.name: [] for way in WAYS}
+    times: dict[str, list[Points]] = {mode.name: [] for mode in MODES}
     for seed in budget.seeds:
-        work = {(way, n): training_step(way, models[way.model, seed], targets[n]) for n in lengths for way in WAYS}
+        work = {(mode, n): training_step(mode, models[mode.model, seed], targets[n]) for n in lengths for mode in MODES}
         taken = cpu_seconds(work, rounds, f"teacher-forcing, seed {seed}", budget.pool.progress)
-        for way in WAYS:
-            times[way.name].append([(n, 1000 * taken[way, n]) for n in lengths])
-    calls = {way.name: calls_in_series(way, models[way.model, budget.seeds[0]], targets[longest][:1]) for way in WAYS}
-    chains: dict[str, Points] = {  # of what is forced: where a token is chosen, the graph is cut
+        for mode in MODES:
+            times[mode.name].append([(n, 1000 * taken[mode, n]) for n in lengths])
+    calls = {
+        mode.name: calls_in_series(mode, models[mode.model, budget.seeds[0]], targets[longest][:1]) for mode in MODES
+    }
+    chains: dict[str, Points] = {  # with teacher forcing only: choosing a token cuts the graph
         name: [(n, float(chain(models[name, budget.seeds[0]], targets[n][:1]))) for n in lengths] for name in PRESETS
     }
     rows = tuple(
         (
-            way.name,
-            *(mean_range([curve[place][1] for curve in times[way.name]], 0) for place in (0, -1)),
-            f"{calls[way.name]:,}",
-            f"{chains[way.model][-1][1]:,.0f}" if way.forced else "",
+            mode.name,
+            *(mean_range([curve[index][1] for curve in times[mode.name]], 0) for index in (0, -1)),
+            f"{calls[mode.name]:,}",
+            f"{chains[mode.model][-1][1]:,.0f}" if mode.forced else "",
         )
-        for way in WAYS
+        for mode in MODES
     )
     titles = ("training", f"ms at {lengths[0]}", f"ms at {longest}", "calls of a layer", "chain of operations")
     apart = max(_difference(model, targets[longest][:2]) for model in models.values())
     return Finding(
         experiment=f"Untrained language models of {DEPTH} layers, width {width}, take training steps (forward, loss, "
         f"backward) on {tokens:,} random tokens in rows of {lengths[0]} to {longest}: the longer, the fewer. Teacher "
-        "forcing gives them the true tokens; token by token they are fed their own. Processor time of one thread, "
-        f"medians of interleaved rounds. In series at length {longest}: how often a layer is called for one row, and "
+        "forcing gives them the true tokens; token by token they are given their own. Processor time of one thread, "
+        f"medians of interleaved rounds. At length {longest}: how often a layer is called in sequence for one row, and "
         "with teacher forcing the longest chain of operations in the graph.",
         tables=(Table(titles, rows),),
-        figures=(picture("", _panels(tokens, times, chains)),),
+        figures=(line_chart("", _panels(tokens, times, chains)),),
         verdicts=(
             bound(
-                "the Transformer's chain is as long at every length: exponent", abs(exponent(chains[TRANSFORMER])), 0.01
+                "the Transformer's chain is equally long at every length: exponent",
+                abs(exponent(chains[TRANSFORMER])),
+                0.01,
             ),
             *(
                 bound(
@@ -149,9 +159,9 @@ def run(budget: Budget) -> Finding:
                 for name in (LSTM, RNN)
             ),
             *_time_verdicts(times, longest),
-            bound("all at once or one by one, the true tokens give the same logits, to", apart, 1e-4),
+            bound("the true tokens give the same logits all at once and one by one, to within", apart, 1e-4),
         ),
-        numbers={"milliseconds": times, "in series": chains, "calls": calls, "difference": apart},
+        numbers={"milliseconds": times, "in sequence": chains, "calls": calls, "difference": apart},
     )
 
 
@@ -163,7 +173,7 @@ def _time_verdicts(times: dict[str, list[Points]], longest: int) -> Iterator[Ver
 
     def gained(name: str) -> list[float]:
         alone = times[f"{name}, token by token"]
-        return [one[-1][1] / forced[-1][1] for one, forced in zip(alone, times[name], strict=True)]
+        return [free[-1][1] / forced[-1][1] for free, forced in zip(alone, times[name], strict=True)]
 
     yield margin(
         "the same number of tokens in longer rows slows the LSTM down more than the Transformer",
@@ -178,7 +188,7 @@ def _time_verdicts(times: dict[str, list[Points]], longest: int) -> Iterator[Ver
         more_than=3,
     )
     yield margin(
-        "and it gains more by it than the LSTM",
+        "and it gains more from it than the LSTM",
         [ours / theirs for ours, theirs in zip(gained(TRANSFORMER), gained(LSTM), strict=True)],
         "times",
         more_than=2,
@@ -191,12 +201,12 @@ def _difference(model: Model, target: Tensor) -> float:
 
 
 def _panels(tokens: int, times: dict[str, list[Points]], chains: dict[str, Points]) -> list[Panel]:
-    names = [(way.name, COLOURS[place], not way.forced) for place, way in enumerate(WAYS)]
+    names = [(mode.name, COLOURS[index], not mode.forced) for index, mode in enumerate(MODES)]
     timed = [Line(name, curve, colour, dashed=dash) for name, colour, dash in names for curve in times[name]]
     chained = [Line(name, chains[name], colour) for name, colour, _ in names if name in chains]
     axes = {"x": Axis("length of a row", log=True), "y": Axis(log=True)}
-    title = f"milliseconds for a training step on {tokens:,} tokens, a line a seed"
-    return [Panel(title, timed, **axes), Panel("operations in series, with teacher forcing", chained, **axes)]
+    title = f"milliseconds for a training step on {tokens:,} tokens, a line for each seed"
+    return [Panel(title, timed, **axes), Panel("operations in sequence, with teacher forcing", chained, **axes)]
 
 
 LESSON = Lesson(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.apps.compare import Sweep, run_sweep
-from regard.apps.compare.measure import Measured, Quality
+from regard.apps.compare.measure import Measurement, Quality
 from regard.apps.compare.report import markdown, rank
 from regard.cli import main
 
@@ -52,9 +52,9 @@ def test_refused_before_anything_is_trained(
     assert not (tmp_path / "c").exists()
 
 
-def measured(preset: str, seed: int, quality: Quality) -> Measured:
+def measured(preset: str, seed: int, quality: Quality) -> Measurement:
     report = {"by_length": [{"shortest": 1, "longest": 3, "exact": quality.value}]}
-    return Measured(preset, seed, quality, 10, 5.0, 60.0, 7.0, 2**20, report, [(1, 2.0)], [("a", "b", "b")])
+    return Measurement(preset, seed, quality, 10, 5.0, 60.0, 7.0, 2**20, report, [(1, 2.0)], [("a", "b", "b")])
 
 
 def test_ranking_knows_which_way_is_up() -> None:

@@ -1,4 +1,4 @@
-"""Fields are aligned by characters: what is looked at, what is true, and what a guess without a model gets."""
+"""Fields are aligned by characters: links by attention, true links, and those of a baseline without a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.analysis.maps import AttentionMap
-from regard.apps.lessons.alignment import diagonal, error_rate, gold, links, places
+from regard.apps.lessons.alignment import diagonal, error_rate, field_characters, gold, links
 from regard.data.embedded.dates import Piece, WrittenDate
 
 DAY = datetime.date(1992, 8, 5)
@@ -20,23 +20,23 @@ DATE = WrittenDate(
 )
 
 
-def looking_at(chosen: list[int]) -> AttentionMap:
-    """Each character of the target, and its end, looks at one character of `Aug 5, 1992</s>`."""
+def attending_to(chosen: list[int]) -> AttentionMap:
+    """Each character of the target, and its end, attends to one character of `Aug 5, 1992</s>`."""
     weights = torch.zeros(1, len(chosen), 12)
     weights[0, torch.arange(len(chosen)), torch.tensor(chosen)] = 1
     return AttentionMap("attention", weights, (*"1992年8月5", "</s>"), (*"Aug 5, 1992", "</s>"))
 
 
-def test_true_links_and_the_places_of_fields() -> None:
+def test_true_links_and_the_characters_of_fields() -> None:
     assert gold(DATE).sure == gold(DATE).possible == {(2, 0), (0, 1), (1, 2)}
-    assert places(DATE.source, True) == [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9, 10]]
-    assert places(DATE.target, False) == [[0, 1, 2, 3], [5], [7]]
+    assert field_characters(DATE.source, True) == [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9, 10]]
+    assert field_characters(DATE.target, False) == [[0, 1, 2, 3], [5], [7]]
 
 
 def test_links_follow_most_of_the_weight() -> None:
-    right = looking_at([7, 8, 9, 10, 11, 3, 4, 5, 11])  # 月 and 年 may look anywhere, a comma belongs to the day
+    right = attending_to([7, 8, 9, 10, 11, 3, 4, 5, 11])  # 月 and 年 may attend anywhere, a comma belongs to the day
     assert links(right, 0, DATE) == gold(DATE).sure
-    wrong_day = looking_at([7, 8, 0, 10, 0, 0, 0, 11, 11])  # the day looks at the end alone: a tie, the first field
+    wrong_day = attending_to([7, 8, 0, 10, 0, 0, 0, 11, 11])  # the day attends to the end only: a tie, the first field
     assert links(wrong_day, 0, DATE) == {(2, 0), (0, 1), (0, 2)}
     assert error_rate([DATE, DATE], lambda _: links(wrong_day, 0, DATE)) == pytest.approx(100 / 3)
 

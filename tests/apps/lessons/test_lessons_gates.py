@@ -22,8 +22,8 @@ def test_a_linear_recurrence_loses_the_same_share_at_every_step() -> None:
         for name, module in model.named_modules():
             if name.endswith("state_proj"):
                 module.weight.copy_(share * torch.eye(width))
-    found = gradient_by_distance(model, torch.randint(9, (3, 8)), torch.tensor([0, 3, 1]))
-    assert found == pytest.approx([share**distance for distance in range(7)], rel=1e-5)
+    shares = gradient_by_distance(model, torch.randint(9, (3, 8)), torch.tensor([0, 3, 1]))
+    assert shares == pytest.approx([share**distance for distance in range(7)], rel=1e-5)
 
 
 def test_a_distance_is_bridged_only_with_all_shorter_ones() -> None:

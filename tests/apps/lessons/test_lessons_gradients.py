@@ -18,16 +18,16 @@ from regard.nn.taps import Tap
 
 
 def test_no_brick_is_forgotten() -> None:
-    there = set()
+    layers = set()
     for module in pkgutil.iter_modules(regard.nn.__path__, "regard.nn."):
-        for _, one in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if one.__module__ == module.name and issubclass(one, nn.Module) and not inspect.isabstract(one):
-                there.add(one)
+        for _, cls in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if cls.__module__ == module.name and issubclass(cls, nn.Module) and not inspect.isabstract(cls):
+                layers.add(cls)
     differentiated = {type(part) for brick in bricks(1) for part in brick.module.modules()}
-    assert there - differentiated == {Tap, Layers} - differentiated
+    assert layers - differentiated == {Tap, Layers} - differentiated
 
 
-def test_each_leaf_of_each_brick_matters_and_is_left_as_it_was() -> None:
+def test_each_leaf_of_each_brick_matters_and_is_restored() -> None:
     for brick in bricks(2):
         before = [leaf.detach().clone() for leaf in brick.leaves]
         gradients = torch.autograd.grad(brick.outputs().square().sum(), brick.leaves)
@@ -38,12 +38,12 @@ def test_each_leaf_of_each_brick_matters_and_is_left_as_it_was() -> None:
 
 def test_the_error_of_a_cubic() -> None:
     x = torch.tensor([0.7], dtype=torch.float64, requires_grad=True)
-    found = errors(Brick("x³", nn.Identity(), lambda x: x**3, (x,)), 1, 1)
+    curves = errors(Brick("x³", nn.Identity(), lambda x: x**3, (x,)), 1, 1)
     for formula, order in ((FORWARD, 1), (CENTRAL, 2)):
-        assert slope(found[formula], *FALLING[formula]) == pytest.approx(order, abs=0.05)
-        assert best(found[formula])[0] < 1e-6 and depth(found[formula]) > 2
+        assert slope(curves[formula], *FALLING[formula]) == pytest.approx(order, abs=0.05)
+        assert best(curves[formula])[0] < 1e-6 and depth(curves[formula]) > 2
 
 
 def test_a_wrong_derivative_has_no_limit() -> None:
-    found = errors(wrong_brick(1), 1, 2)
-    assert min(best(found[FORWARD])[0], best(found[CENTRAL])[0]) > 0.01
+    curves = errors(wrong_brick(1), 1, 2)
+    assert min(best(curves[FORWARD])[0], best(curves[CENTRAL])[0]) > 0.01

@@ -1,4 +1,4 @@
-"""Ctrl-C among lessons: the page of those done stays, nobody is left behind, no traceback."""
+"""Ctrl-C among lessons: the page of the finished ones stays, no process is left, no traceback."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def gone(group: int) -> bool:
 
 @pytest.mark.skipif(os.name != "posix", reason="process groups")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_leaves_the_page_and_nobody_behind(workers: int, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_the_page_and_no_process(workers: int, tmp_path: Path) -> None:
     script = tmp_path / "fakes.py"
     script.write_text(FAKES, encoding="utf-8")
     started, temporary = tmp_path / "started", tmp_path / "tmp"

@@ -1,4 +1,4 @@
-"""The sentences with a word of two meanings: the clue decides, and stands where it is said to stand."""
+"""The sentences with a word of two meanings: the clue decides, and stands where `later` says."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ def test_every_sentence_has_one_word_of_two_meanings_and_its_clue() -> None:
     assert (
         known[EXAMPLE].later and known[EXAMPLE].example.target == "les rives étaient calmes autrefois avec les rivières"
     )
-    for source, one in known.items():
-        word, meaning = SENSES[one.sense]
+    for source, sentence in known.items():
+        word, meaning = SENSES[sentence.sense]
         words = source.split()
-        (clue,) = [place for place, other in enumerate(words) if other in MEANINGS[word][meaning]]
+        (clue,) = [index for index, other in enumerate(words) if other in MEANINGS[word][meaning]]
         assert [other for other in words if other in MEANINGS] == [word] and len(words) == 8
-        assert (clue > words.index(word)) == one.later
-        assert meaning in one.example.target.split()
+        assert (clue > words.index(word)) == sentence.later
+        assert meaning in sentence.example.target.split()
 
 
 def test_without_the_clue_both_meanings_are_as_likely() -> None:
-    """What stands before the word says nothing where the clue is behind it."""
+    """The words before say nothing where the clue comes after the word."""
     counts = Counter()
-    for source, one in sentences().items():
-        if one.later:
-            word = SENSES[one.sense][0]
-            counts[source.split(word)[0] + word, one.sense] += 1
+    for source, sentence in sentences().items():
+        if sentence.later:
+            word = SENSES[sentence.sense][0]
+            counts[source.split(word)[0] + word, sentence.sense] += 1
     assert len(set(counts.values())) == 1 and len(counts) == len(SENSES)
 
 
 def test_no_word_is_a_clue_to_two_meanings() -> None:
-    clues = [clue for meanings in MEANINGS.values() for each in meanings.values() for clue in each]
+    clues = [clue for meanings in MEANINGS.values() for words in meanings.values() for clue in words]
     assert len(set(clues)) == len(clues) and not set(clues) & set(MEANINGS)

@@ -1,14 +1,14 @@
-"""What the softmax passes on is what autograd sends through it; large inputs saturate it where no norm is before."""
+"""What the softmax passes on is what autograd sends through it; large inputs saturate it without a norm before it."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from regard.apps.lessons.norm import Stack, measure, passed
+from regard.apps.lessons.norm import Encoder, measure, passed
 
 
-def test_passed_is_the_gradient_behind_a_softmax() -> None:
+def test_passed_is_the_gradient_after_a_softmax() -> None:
     scores = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
     gradient = torch.randn(3, 5, dtype=torch.float64)
     weights = scores.softmax(-1)
@@ -25,8 +25,8 @@ def test_passed_by_uniform_and_by_peaked_weights() -> None:
 
 
 @pytest.mark.parametrize("norm", ["pre", "post", "none"])
-def test_one_layer_looks_widely_and_only_its_norm_hides_the_scale(norm) -> None:
-    small, large = (measure(Stack(norm, 1, scale, seed=3)) for scale in (1.0, 64.0))
+def test_one_layer_attends_widely_and_only_its_norm_hides_the_scale(norm) -> None:
+    small, large = (measure(Encoder(norm, 1, scale, seed=3)) for scale in (1.0, 64.0))
     assert small.top < 0.5
     if norm == "pre":
         assert large.top == pytest.approx(small.top, abs=1e-3)

@@ -22,4 +22,4 @@ from regard.apps.lessons.scores import costs
 def test_a_score_has_the_parameters_of_its_formula(name: str, count: int) -> None:
     parameters, parts = costs(name, width=6)
     assert parameters == count
-    assert set(parts) == {"step", "open"} | (set() if name == "fixed vector" else {"look"})
+    assert set(parts) == {"step", "open"} | (set() if name == "fixed vector" else {"attention"})

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from regard.apps.lessons.teacher_forcing import (
+    MODES,
     PRESETS,
-    WAYS,
     all_at_once,
     calls_in_series,
     language_model,
@@ -26,7 +26,7 @@ def test_true_tokens_give_the_same_either_way_and_own_tokens_do_not(name: str) -
     assert torch.allclose(forced[:, 0], own[:, 0], atol=1e-5) and not torch.allclose(forced, own, atol=1e-3)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_only_a_forced_transformer_is_called_once(way) -> None:
-    calls = calls_in_series(way, language_model(way.model, 16, seed=1), TARGET)
-    assert calls == (1 if way.name == "Transformer" else 7)
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+def test_only_a_forced_transformer_is_called_once(mode) -> None:
+    calls = calls_in_series(mode, language_model(mode.model, 16, seed=1), TARGET)
+    assert calls == (1 if mode.name == "Transformer" else 7)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from regard.apps.lessons.complexity import exponent
-from regard.apps.lessons.three_ways import CONVOLUTION, FUSED, OPEN, RNN, WAYS, layers_until_seen, measure_memory
+from regard.apps.lessons.three_ways import CONVOLUTION, FUSED, LAYERS, OPEN, RNN, layers_until_seen, measure_memory
 
-BY_NAME = {way.name: way for way in WAYS}
+BY_NAME = {kind.name: kind for kind in LAYERS}
 
 
 @pytest.mark.parametrize(("name", "length", "layers"), [(RNN, 9, 1), (OPEN, 9, 1), (CONVOLUTION, 9, 4), (FUSED, 2, 1)])

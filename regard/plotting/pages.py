@@ -1,9 +1,14 @@
-"""A page that works offline: everything is in the one file."""
+"""Pages that work offline: everything is in the one file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from html import escape
+from importlib import resources
+
+from regard.plotting.heat_map import HeatMap
+from regard.plotting.overlay import VEIL
 
 STYLE = """
   :root { color-scheme: light dark }
@@ -31,7 +36,26 @@ def page(title: str, parts: Sequence[str], style: str = "") -> str:
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    """Cells are HTML; `kind` text: set flush left."""
+    """Cells are HTML; a table of the kind `text` is flush left."""
     head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>" if titles else ""
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<table class="{kind}">{head}{body}</table>'
+
+
+def attention_page(title: str, maps: Sequence[HeatMap], first: int = 0) -> str:
+    """Choose the attention and the head, point at a cell for its weight; maps[first] is shown when it opens."""
+    return _filled("attention.html", {"title": title, "first": first, "maps": [vars(shown) for shown in maps]})
+
+
+def overlay_page(
+    image: str, words: Sequence[str], names: Sequence[str], weights: Sequence[list], first: int = 0
+) -> str:
+    """Choose the attention and the head, point at a word. weights[i] (H, words, side, side) are those of names[i]."""
+    data = {"picture": image, "words": words, "names": names, "weights": weights, "first": first, "veil": VEIL}
+    return _filled("overlay.html", data)
+
+
+def _filled(template: str, data: Mapping[str, object]) -> str:
+    """A template of this folder with its data in it."""
+    text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")  # a token may be </script>
+    return (resources.files("regard.plotting") / template).read_text(encoding="utf-8").replace("/*DATA*/", text)

@@ -1,4 +1,4 @@
-"""From values to places on a sheet, linear or logarithmic, with round ticks."""
+"""Axes: from values to pixels, linear or logarithmic, with round ticks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis measures. A limit at None is taken from the values."""
+    """What an axis measures. A limit at None is taken from the values; `names` replaces the numbers 0, 1, 2 …"""
 
     label: str = ""
     log: bool = False
     low: float | None = None
     high: float | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,13 @@ def log_ticks(low: float, high: float, count: int = 7) -> list[float]:
     """1, 2 and 5 times powers of ten within [low, high]; only every so many powers where that would be too many."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for factors in ((1, 2, 5), (1,)):
-        found = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
-        found = [value for value in found if low * 0.999 <= value <= high * 1.001]
-        if len(found) == 1 or not found:  # less than a power of ten
+        values = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
+        values = [value for value in values if low * 0.999 <= value <= high * 1.001]
+        if len(values) < 2:  # less than a power of ten
             return ticks(low, high, 4)
-        if len(found) <= count:
-            return found
-    return found[:: math.ceil(len(found) / count)]
+        if len(values) <= count:
+            return values
+    return values[:: math.ceil(len(values) / count)]
 
 
 def _bounds(low: float, high: float) -> tuple[float, float]:
