@@ -12,6 +12,7 @@ from _driver import Batch, Step, serve
 from regard.config import TrainingPlan, plan_model, settle
 from regard.data import Pairs
 from regard.data.token_store import TokenStore
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.threads import configure_torch
 from regard.training.loop import epochs, update
@@ -26,7 +27,9 @@ def make(fields: dict[str, Any]) -> Step:
     training = TrainingPlan(
         rate=1e-3, warmup_steps=1, batch_tokens=fields.pop("batch_tokens"), label_smoothing=0.1, microbatches=processes
     )
-    state = new_state(build_model(plan_model(settle({"model": fields}).model), size, size, True, seed=1), training)
+    state = new_state(
+        fuse(build_model(plan_model(settle({"model": fields}).model), size, size, True, seed=1)), training
+    )
     stored = np.load(sys.argv[1])
     source, target = (
         TokenStore(stored[f"{side}/ids"], stored[f"{side}/starts"]) for side in ("all_source", "all_target")

@@ -14,6 +14,7 @@ from _rounds import spread
 from regard.config import PRESETS, DataSettings, SearchSettings, TrainingPlan, plan_model, settle
 from regard.data import Pairs, Tokenizer, encode_pairs, load_corpus, make_batch, plan
 from regard.inference import decode
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.threads import configure_torch
@@ -62,7 +63,7 @@ def _generates_text(fields: dict[str, object]) -> bool:
 
 def _model(name: str, size: int) -> TrainingState:
     config = plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model)
-    return new_state(build_model(config, size, size, True, seed=1), TRAINING)
+    return new_state(fuse(build_model(config, size, size, True, seed=1)), TRAINING)
 
 
 def _train(state: TrainingState, pairs: Pairs, steps: int) -> float:

@@ -20,6 +20,7 @@ from training import BATCH_TOKENS, MODELS, TRAINING, some_texts, text_arguments
 from regard.config import plan_model, settle
 from regard.data import Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.threads import configure_torch
 from regard.training.loop import update
@@ -85,7 +86,7 @@ def _tokenizer(kind: str, texts: list[str], rounds: int) -> Tokenizer:
 
 def _waiting(fields: dict[str, object], size: int, pairs: Pairs, batches: Sequence[np.ndarray]) -> list[float]:
     """The share of each step that is spent on its batch."""
-    state = new_state(build_model(plan_model(settle({"model": fields}).model), size, size, True, 1), TRAINING)
+    state = new_state(fuse(build_model(plan_model(settle({"model": fields}).model), size, size, True, 1)), TRAINING)
     update(
         state, accumulate(state.model, [make_batch(pairs, batches[0])], TRAINING.label_smoothing), 1e-4, TRAINING
     )  # warm-up

@@ -21,6 +21,7 @@ from training import BATCH_TOKENS, MODELS, TRAINING, some_examples, text_argumen
 from regard.config import plan_model, settle
 from regard.data import Batch, encode_pairs, make_batch, plan
 from regard.data.tokenizer import PAD
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.threads import configure_torch
 from regard.training.loop import update
@@ -56,7 +57,7 @@ def _both(fields: dict[str, object], size: int, batches: list[Batch], seed: int)
     """The two models after a step on each batch. Their LSTM has three embedding tables, so ours has too."""
     tied = fields["preset"] == "transformer"
     config = plan_model(settle({"model": {**fields, "tied_embeddings": tied}}).model)
-    state = new_state(build_model(config, size, size, True, seed), TRAINING)
+    state = new_state(fuse(build_model(config, size, size, True, seed)), TRAINING)
     torch.manual_seed(seed)
     plain = plain_model(fields, size)
     step = plain_step(plain, RATE)

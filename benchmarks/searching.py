@@ -20,6 +20,7 @@ from _rounds import spread
 from regard.config import SearchSettings, plan_model, settle
 from regard.data.tokenizer import EOS
 from regard.inference import decode
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.threads import configure_torch
@@ -78,12 +79,14 @@ def _measure(
 
 
 def _endless(preset: str, width: int, size: int) -> Model:
-    model = build_model(
-        plan_model(settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model),
-        size,
-        size,
-        True,
-        1,
+    model = fuse(
+        build_model(
+            plan_model(settle({"model": {"preset": preset, "width": width, "dropout": 0.0}}).model),
+            size,
+            size,
+            True,
+            1,
+        )
     )
     with torch.no_grad():
         model.output_layer.bias[EOS] = -1e9

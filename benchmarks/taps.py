@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from regard.config import DataSettings, SearchSettings, TrainingPlan, plan_model, settle
 from regard.data import Batch, Tokenizer, encode_pairs, load_corpus, make_batch, plan
 from regard.inference import decode
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.nn import taps
 from regard.nn.taps import Tap
@@ -98,7 +99,7 @@ def _calls(work: Callable[[], float]) -> int:
 
 def _model(name: str, size: int) -> TrainingState:
     config = plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model)
-    return new_state(build_model(config, size, size, True, seed=1), TRAINING)
+    return new_state(fuse(build_model(config, size, size, True, seed=1)), TRAINING)
 
 
 def _take_out(model: nn.Module) -> int:

@@ -27,6 +27,7 @@ import regard
 from regard.config import TrainingPlan, plan_model, settle
 from regard.data import Batch, Example, Pairs, Tokenizer, encode_pairs, make_batch, plan
 from regard.data.files import read_lines
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.threads import configure_torch
 from regard.training.loop import update
@@ -93,7 +94,9 @@ def _gigaflop(step: Step, batches: list[Batch]) -> float:
 
 
 def _ours(fields: dict[str, object], size: int) -> Step:
-    state = new_state(build_model(plan_model(settle({"model": fields}).model), size, size, True, seed=1), TRAINING)
+    state = new_state(
+        fuse(build_model(plan_model(settle({"model": fields}).model), size, size, True, seed=1)), TRAINING
+    )
 
     def step(batch: Batch) -> None:
         update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)

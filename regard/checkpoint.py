@@ -33,6 +33,7 @@ from regard.data.embedded.scene import is_scene
 from regard.data.lexicon import Lexicon
 from regard.errors import UserError
 from regard.files import cannot_write, discard, part_of, write_bytes, write_text
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.weights import load_weights, need, read_tensors, write_tensors
@@ -83,7 +84,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     plan = read_plan(path)
     source, target = read_codecs(path, plan)
     shared = source is target
-    model = build_model(plan.model, source.size, target.size, shared, plan.training.seed)
+    model = fuse(build_model(plan.model, source.size, target.size, shared, plan.training.seed))
     file = path / f"{weights}.safetensors"
     if not file.is_file() and weights == "model":
         raise UserError(f"{file} is missing: the run has had no validation yet; go on with {resume_line(path)}")

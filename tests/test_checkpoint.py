@@ -19,6 +19,7 @@ from regard.data.corpus import Example
 from regard.data.tokenizer import Tokenizer
 from regard.errors import UserError
 from regard.files import write_text
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.weights import load_weights, read_tensors, weights_of, write_tensors
 
@@ -33,7 +34,7 @@ def write_run(path: Path, preset: str = "transformer", shared: bool = True) -> t
     classes = plan.model.decoder == "none"
     separate = ClassLabels.train("xyz") if classes else Tokenizer.train([e.target for e in EXAMPLES], "character", 300)
     target = source if shared else separate
-    model = build_model(plan.model, source.size, target.size, shared, seed=7)
+    model = fuse(build_model(plan.model, source.size, target.size, shared, seed=7))
     start_run(path, plan, source, target, {"dev": EXAMPLES, "test": EXAMPLES[:1]}, {"task": "translation"})
     write_tensors(path / "model.safetensors", weights_of(model))
     return model.eval()

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import plan_model, settle
+from regard.inference.ensemble import Ensemble
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
-from regard.models.ensemble import Ensemble
-from regard.models.seq2seq import Model
 
 SOURCE_SIZE, TARGET_SIZE = 9, 11
 MEMBERS = ("transformer", "lstm-additive", "convolution")
@@ -29,19 +29,26 @@ def stir(model: nn.Module, seed: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def tiny() -> Callable[..., Model]:
-    """tiny(preset, field=value, …) → a model in eval mode; tiny(None, …) starts from no preset; fresh: not stirred.
-    tiny("ensemble") is one of three families."""
+def tiny() -> Callable[..., Any]:
+    """tiny(preset, field=value, …) → a model in eval mode; tiny(None, …) starts from no preset; fresh: not stirred;
+    fused=False: with plain layers. tiny("ensemble") is one of three families."""
 
-    def make(preset: str | None, seed: int = 3, shared: bool = False, fresh: bool = False, **fields: Any) -> Model:
+    def make(
+        preset: str | None,
+        seed: int = 3,
+        shared: bool = False,
+        fresh: bool = False,
+        fused: bool = True,
+        **fields: Any,
+    ) -> Any:
         if preset == "ensemble":
-            return Ensemble([make(one, seed, shared, fresh, **fields) for one in MEMBERS])
+            return Ensemble([make(member, seed, shared, fresh, fused, **fields) for member in MEMBERS])
         model = {**SIZES, **fields} if preset is None else {"preset": preset, **SIZES, **fields}
         source_size = TARGET_SIZE if shared else SOURCE_SIZE
         built = build_model(plan_model(settle({"model": model}).model), source_size, TARGET_SIZE, shared, seed)
         if not fresh:
             stir(built, seed)
-        return built.eval()
+        return (fuse(built) if fused else built).eval()
 
     return make
 

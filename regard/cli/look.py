@@ -156,7 +156,7 @@ def _check_attention(pipeline: Pipeline, attention: str | None, all: bool, out: 
 
     if all and isinstance(pipeline, Captioner) and (out is None or out.suffix != ".html"):
         raise UserError("--all: of an image one attention is drawn; choose it, or give --out x.html, which has all")
-    if attention is None and not attention_heads(pipeline.model):
+    if attention is None and not attention_heads(pipeline.run.model):
         raise UserError("this model has no attention to look at; `regard probe` reads its hidden states")
 
 

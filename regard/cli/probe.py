@@ -85,7 +85,7 @@ def ablation(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> 
     from regard.pipeline.probing import head_ablation
 
     pipeline = load(run)
-    with progress_bar("silencing", len(ablated_parts(pipeline.model))) as progress:
+    with progress_bar("silencing", len(ablated_parts(pipeline.run.model))) as progress:
         report = head_ablation(pipeline, pipeline.run.examples("dev")[:sentences], progress)
     print(jsonlib.dumps(report.as_dict(), indent=2) if json else render(report))
     return 0

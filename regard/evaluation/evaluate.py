@@ -18,11 +18,10 @@ from regard.evaluation.report import (
     TeacherForced,
     TranslationReport,
 )
-from regard.inference.batching import device_of, evaluating
-from regard.models.seq2seq import Model
+from regard.inference.batching import AnyModel, device_of, evaluating
 
 
-def teacher_forced(model: Model, batches: Iterable[Batch]) -> TeacherForced:
+def teacher_forced(model: AnyModel, batches: Iterable[Batch]) -> TeacherForced:
     """Loss and accuracy per target token (EOS included; of a classifier: per class), each row counted once."""
     loss, right, tokens, whole, sentences = 0.0, 0, 0, 0, 0
     device = device_of(model)

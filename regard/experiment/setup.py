@@ -17,6 +17,7 @@ from regard.data.token_store import TokenStore
 from regard.errors import UserError
 from regard.experiment.init_from import copy_weights
 from regard.experiment.resolve import resolve
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 
@@ -75,7 +76,7 @@ def assemble_setup(
 ) -> Setup:
     """The same from a plan and trained codecs. `resumed`: the saved weights will replace these."""
     source, target = codecs
-    model = build_model(plan.model, source.size, target.size, source is target, plan.training.seed)
+    model = fuse(build_model(plan.model, source.size, target.size, source is target, plan.training.seed))
     skipped = Counter(one.why for one in corpus.skipped)
     encoded = []
     rate = plan.training.bpe_dropout

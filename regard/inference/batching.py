@@ -21,14 +21,15 @@ from regard.data.vocabulary import BOS
 from regard.inference.beam import beam_search
 from regard.inference.greedy import greedy_search
 from regard.inference.hypothesis import Hypothesis
+from regard.inference.incremental.model import IncrementalModel, stepwise
 from regard.inference.sampling import sample, sentence_seed
 from regard.inference.shortlist import ShortListed
 from regard.models.seq2seq import Model
-from regard.nn.embedding import output_size
 from regard.nn.taps import watched
 from regard.threads import ThreadPool
 
 FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
+AnyModel = Model | IncrementalModel
 ProgressCallback = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
 
@@ -46,7 +47,7 @@ class TooLong:
 
 
 @contextmanager
-def evaluating(model: Model) -> Iterator[None]:
+def evaluating(model: AnyModel) -> Iterator[None]:
     """Evaluation mode without gradients, and back to the mode there was. A model that says it is in it is taken at its
     word: a walk through its modules takes a tenth of the time of one sentence."""
     training = model.training
@@ -60,7 +61,7 @@ def evaluating(model: Model) -> Iterator[None]:
             model.train()
 
 
-def too_long(model: Model, source: Source, prefix: Sequence[int] = ()) -> TooLong | None:
+def too_long(model: AnyModel, source: Source, prefix: Sequence[int] = ()) -> TooLong | None:
     """Whether the model's positions end before this row does (source without EOS, prefix without BOS)."""
     reads, begins = len(source) + 1, len(prefix) + 1
     if model.max_source is not None and reads > model.max_source:
@@ -73,7 +74,7 @@ def too_long(model: Model, source: Source, prefix: Sequence[int] = ()) -> TooLon
 
 
 def decode(
-    model: Model,
+    model: AnyModel,
     sources: Sequence[Source],
     config: SearchSettings,
     prefixes: Sequence[Sequence[int]] | None = None,
@@ -92,17 +93,17 @@ def decode(
         too_long(model, source, prefix) for source, prefix in zip(sources, prefixes, strict=True)
     ]
     rows = [row for row, problem in enumerate(results) if problem is None]
-    parallel = _parallel_batches(model)
+    steps, parallel = stepwise(model), _parallel_batches(model)
     sizes = {row: (len(sources[row]) + 1, len(prefixes[row]) + 1) for row in rows}
     batches = _batches(sizes, parallel, config)
     tasks = (
         partial(
-            _decode_batch, model, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon
+            _decode_batch, steps, [sources[row] for row in batch], [prefixes[row] for row in batch], config, lexicon
         )
         for batch in batches
     )
     longest = max((max(sizes[row]) for row in rows), default=0)
-    workers, threads = _workers_and_threads(model, batches, longest, parallel, config)
+    workers, threads = _workers_and_threads(steps, batches, longest, parallel, config)
     with evaluating(model), ThreadPool(workers, threads) as pool:
         for batch, hypotheses in zip(batches, pool.imap(tasks), strict=True):
             for row, row_hypotheses in zip(batch, hypotheses, strict=True):
@@ -112,7 +113,7 @@ def decode(
     return [result for result in results if result is not None]
 
 
-def _parallel_batches(model: Model) -> int:
+def _parallel_batches(model: AnyModel) -> int:
     """How many batches may be searched at once: operations as small as these lose more at the barriers of two threads
     than they win, so half of the threads have a batch each; where they can be halved, and nobody watches."""
     whole = torch.get_num_threads() % 2 or watched() or device_of(model).type != "cpu"
@@ -120,7 +121,7 @@ def _parallel_batches(model: Model) -> int:
 
 
 def _workers_and_threads(
-    model: Model, batches: Sequence[Sequence[int]], longest: int, parallel: int, config: SearchSettings
+    model: IncrementalModel, batches: Sequence[Sequence[int]], longest: int, parallel: int, config: SearchSettings
 ) -> tuple[int, int]:
     """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
     has read before two have met
@@ -130,7 +131,7 @@ def _workers_and_threads(
     if len(batches) > 1:
         return parallel, threads // parallel
     rows = sum(map(len, batches)) * (config.n_best if config.sample else config.beams)
-    small = config.short_list or output_size(model.output_layer) <= SMALL
+    small = config.short_list or model.output.size <= SMALL
     alone = small and longest <= SHORT and rows <= (FEW if config.short_list else 1)
     return 1, 1 if alone else threads
 
@@ -201,12 +202,12 @@ def pad_sources(sources: Sequence[Source], device: torch.device) -> tuple[Tensor
     return torch.from_numpy(rows).to(device), torch.from_numpy(mask).to(device)
 
 
-def device_of(model: Model) -> torch.device:
+def device_of(model: AnyModel) -> torch.device:
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
 def _decode_batch(
-    model: Model,
+    model: IncrementalModel,
     sources: list[Source],
     prefixes: list[Sequence[int]],
     config: SearchSettings,
@@ -221,11 +222,11 @@ def _decode_batch(
         ids = lexicon.candidates(sources, [token for prefix in prefixes for token in prefix])
         listed = ShortListed(model, torch.from_numpy(ids).to(device_of(model)))
         begun = [np.searchsorted(ids, np.asarray(prefix, dtype=np.int64)).tolist() for prefix in prefixes]
-        return listed.in_full(_searched(listed, sources, begun, config))
+        return listed.with_model_ids(_searched(listed, sources, begun, config))
 
 
 def _searched(
-    model: Model, sources: list[Source], prefixes: list[Sequence[int]], config: SearchSettings
+    model: IncrementalModel, sources: list[Source], prefixes: list[Sequence[int]], config: SearchSettings
 ) -> list[list[Hypothesis]]:
     source, mask = pad_sources(sources, device_of(model))
     first = torch.tensor([[BOS, *prefix] for prefix in prefixes], device=source.device)  # (B, P)
@@ -241,7 +242,7 @@ def _searched(
     return beam_search(model, memory, first, limits, config)
 
 
-def generation_limit(model: Model, source: Source, first: int, config: SearchSettings) -> int:
+def generation_limit(model: AnyModel, source: Source, first: int, config: SearchSettings) -> int:
     """Most tokens to generate, EOS included; the model reads all of them but the last, after `first` others."""
     limits = [config.max_tokens or 2 * len(source) + 50]
     if model.max_target is not None:

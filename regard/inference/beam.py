@@ -8,7 +8,7 @@ Rules, those of fairseq and Vaswani 2017 in the main:
   the best live one does now; when no live one can still beat that one at all (a log-probability only falls, so
   log_prob / limit^alpha bounds every continuation); or at its limit. N finished alone are not enough: where a model is
   sure, N improbable early ends are found long before the right one.
-- At the limit, live hypotheses fill up what is missing to n_best, marked as unfinished and ranked behind.
+- At the limit, live hypotheses fill up what is missing to n_best, marked as unfinished and ranked after the others.
 Therefore one beam is greedy search, and a beam as wide as the number of sequences is brute force; both are tested.
 
 A sentence's totals, tokens and ends are few numbers: NumPy keeps them, wherever the model is, for its calls cost less.
@@ -28,7 +28,8 @@ from regard.config import SearchSettings
 from regard.data.tokenizer import EOS
 from regard.inference.candidates import continuations
 from regard.inference.hypothesis import Hypothesis, hypothesis, next_log_probs
-from regard.models.seq2seq import Memory, Model
+from regard.inference.incremental.model import IncrementalModel
+from regard.models.seq2seq import Record
 from regard.threads import check_cancelled
 
 
@@ -36,7 +37,7 @@ from regard.threads import check_cancelled
 class Beams:
     """The sentences still searched. The number of beams W starts at 1 and grows to N."""
 
-    sentence: np.ndarray  # (B,) place in the input
+    sentence: np.ndarray  # (B,) index in the input
     limit: np.ndarray  # (B,)
     total: np.ndarray  # (B, W) log-probability of each live hypothesis, most probable first; -inf: no hypothesis
     tokens: np.ndarray  # (B, W, T)
@@ -53,40 +54,49 @@ class Beams:
 
 
 def beam_search(
-    model: Model, memory: Memory, first: Tensor, limits: Tensor, config: SearchSettings
+    model: IncrementalModel, memory: Record, first: Tensor, limits: Tensor, config: SearchSettings
 ) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each sentence, best first (fewer only where the vocabulary allows no more).
 
     first (B, P): BOS and what is forced after it. limits (B,): most tokens to generate, EOS included.
     """
-    found: list[list[Hypothesis]] = [[] for _ in range(first.shape[0])]
-    for _ in beam_steps(model, memory, first, limits, config, found):
+    finished: list[list[Hypothesis]] = [[] for _ in range(first.shape[0])]
+    for _ in beam_steps(model, memory, first, limits, config, finished):
         pass
-    return [_ranked(hypotheses)[: config.n_best] for hypotheses in found]
+    return [_ranked(hypotheses)[: config.n_best] for hypotheses in finished]
 
 
 def beam_steps(
-    model: Model, memory: Memory, first: Tensor, limits: Tensor, config: SearchSettings, found: list[list[Hypothesis]]
+    model: IncrementalModel,
+    memory: Record,
+    first: Tensor,
+    limits: Tensor,
+    config: SearchSettings,
+    finished: list[list[Hypothesis]],
 ) -> Iterator[Beams]:
-    """The search step by step: the live hypotheses after each; those that end go into `found`, a list a sentence."""
+    """The search step by step: the live hypotheses after each; those that end are added to `finished`, by sentence."""
     beams = _start(limits.cpu().numpy(), config.n_best)
     logits, state = model.step(first, memory, model.start(memory))
-    memory = memory.begun()
     while True:
         check_cancelled()
-        beams, parent = _advance(beams, next_log_probs(logits), config, found)
+        beams, parent = _advance(beams, next_log_probs(logits), config, finished)
         yield beams
         size, width = len(beams.sentence), logits.shape[0] // len(beams.sentence)  # of the last step's batch
         parent = parent + np.arange(0, size * width, width)[:, None]  # (B, W), the row there
-        done, staying = _done(beams, config), None
-        if done.any():
-            _collect_unfinished(beams, config, found)
+        done = _done(beams, config)
+        unchanged = not done.any()
+        if not unchanged:
+            _collect_unfinished(beams, config, finished)
             if done.all():
                 return
-            kept = (~done).nonzero()[0]
-            beams, parent, staying = beams.select(kept), parent[kept], torch.from_numpy(kept).to(first.device)
-            memory = memory.select(staying)  # one row for all beams of a sentence
-        state = state.rearrange(torch.from_numpy(parent.ravel()).to(first.device), staying)
+        kept = (~done).nonzero()[0]
+        beams, parent = (beams, parent) if unchanged else (beams.select(kept), parent[kept])
+        rows = torch.from_numpy(parent.ravel()).to(first.device)
+        if not model.shares_memory and (not unchanged or parent.shape[1] != width):
+            memory = memory.select(rows)
+        elif model.shares_memory and not unchanged:
+            memory = memory.select(torch.from_numpy(kept).to(first.device))
+        state = state.select(rows)
         last = torch.from_numpy(beams.tokens[:, :, -1].reshape(-1, 1)).to(first.device)
         logits, state = model.step(last, memory, state)
 
@@ -105,9 +115,9 @@ def _start(limits: np.ndarray, n_best: int) -> Beams:
 
 
 def _advance(
-    beams: Beams, log_probs: Tensor, config: SearchSettings, found: list[list[Hypothesis]]
+    beams: Beams, log_probs: Tensor, config: SearchSettings, finished: list[list[Hypothesis]]
 ) -> tuple[Beams, np.ndarray]:
-    """Every live hypothesis grows by a token: log_probs (B·W, V) → the new beams, and whom each came from (B, W)."""
+    """Every live hypothesis grows by a token: log_probs (B·W, V) → the new beams, and the parent of each (B, W)."""
     total, token, last, parent = continuations(beams.total, log_probs, 2 * config.beams)
     rows = np.arange(len(total))[:, None]
 
@@ -115,7 +125,7 @@ def _advance(
     if ending.any():
         taken = ending & (total > -np.inf)
         taken[:, config.beams :] = False
-        _collect(beams, taken, parent, last, config.length_penalty, found)
+        _collect(beams, taken, parent, last, config.length_penalty, finished)
         scores = np.where(taken, total / (beams.length + 1) ** config.length_penalty, -np.inf).astype(np.float32)
         ended = ended + taken.sum(1)
         best = -np.sort(-np.concatenate((best, scores), axis=1), axis=1)[:, : config.n_best]
@@ -149,25 +159,25 @@ def _collect(
     parent: np.ndarray,
     last: np.ndarray,
     length_penalty: float,
-    found: list[list[Hypothesis]],
+    finished: list[list[Hypothesis]],
 ) -> None:
-    """Put down the hypotheses that have just ended. Python's work is one turn a hypothesis, not one a step."""
+    """Add the hypotheses that have just ended. Python's work is proportional to their number, not to the steps."""
     rows, ranks = taken.nonzero()
     chosen = parent[rows, ranks]
     tokens, log_probs = beams.tokens[rows, chosen].tolist(), beams.log_probs[rows, chosen].tolist()
     sentences, lasts = beams.sentence[rows].tolist(), last[rows, ranks].tolist()
     for sentence, ids, logs, final in zip(sentences, tokens, log_probs, lasts, strict=True):
-        found[sentence].append(hypothesis([*ids, EOS], [*logs, final], length_penalty))
+        finished[sentence].append(hypothesis([*ids, EOS], [*logs, final], length_penalty))
 
 
-def _collect_unfinished(beams: Beams, config: SearchSettings, found: list[list[Hypothesis]]) -> None:
-    """Where the limit ends a sentence with too few finished hypotheses, its live ones are put down too."""
+def _collect_unfinished(beams: Beams, config: SearchSettings, finished: list[list[Hypothesis]]) -> None:
+    """Where the limit ends a sentence with too few finished hypotheses, its live ones are added, too."""
     short = (beams.limit <= beams.length) & (beams.ended < config.n_best)
     for row in short.nonzero()[0].tolist():
         live = int((beams.total[row] > -np.inf).sum())
         for ids, logs in zip(beams.tokens[row, :live].tolist(), beams.log_probs[row, :live].tolist(), strict=True):
-            found[int(beams.sentence[row])].append(hypothesis(ids, logs, config.length_penalty))
+            finished[int(beams.sentence[row])].append(hypothesis(ids, logs, config.length_penalty))
 
 
 def _ranked(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-    return sorted(hypotheses, key=lambda one: (not one.finished, -one.score))
+    return sorted(hypotheses, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score))

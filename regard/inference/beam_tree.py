@@ -11,6 +11,7 @@ from regard.data.tokenizer import BOS, EOS
 from regard.inference.batching import Source, device_of, evaluating, generation_limit, pad_sources
 from regard.inference.beam import beam_steps
 from regard.inference.hypothesis import Hypothesis
+from regard.inference.incremental.model import IncrementalModel, stepwise
 from regard.models.seq2seq import Model
 
 
@@ -39,20 +40,22 @@ class BeamTree:
         return {self.best[:length] for length in range(1, len(self.best) + 1)}
 
 
-def beam_tree(model: Model, source: Source, config: SearchSettings) -> BeamTree:
+def beam_tree(model: Model | IncrementalModel, source: Source, config: SearchSettings) -> BeamTree:
     """Search for one source (ids without EOS, or a picture), and all that was kept on the way."""
-    found: list[list[Hypothesis]] = [[]]
+    finished: list[list[Hypothesis]] = [[]]
     layers: list[list[Node]] = []
     with evaluating(model):
+        steps = stepwise(model)
         ids, mask = pad_sources([source], device_of(model))
         first = torch.tensor([[BOS]], device=ids.device)
         limits = torch.tensor([generation_limit(model, source, 1, config)], device=ids.device)
-        for beams in beam_steps(model, model.encode(ids, mask), first, limits, config, found):
+        for beams in beam_steps(steps, steps.encode(ids, mask), first, limits, config, finished):
             live = zip(beams.tokens[0].tolist(), beams.total[0].tolist(), strict=True)
             layers.append([Node(tuple(tokens), total, None) for tokens, total in live if total > -torch.inf])
-    for one in found[0]:
-        if one.finished:
-            layers[len(one.tokens)].append(Node((*one.tokens, EOS), one.log_prob, one.score))
-    winner = max(found[0], key=lambda one: (one.finished, one.score))
+    for hypothesis in finished[0]:
+        if hypothesis.finished:
+            node = Node((*hypothesis.tokens, EOS), hypothesis.log_prob, hypothesis.score)
+            layers[len(hypothesis.tokens)].append(node)
+    winner = max(finished[0], key=lambda hypothesis: (hypothesis.finished, hypothesis.score))
     best = (*winner.tokens, EOS) if winner.finished else winner.tokens
     return BeamTree(tuple(tuple(sorted(layer, key=lambda node: -node.log_prob)) for layer in layers), best)

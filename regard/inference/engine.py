@@ -18,10 +18,10 @@ from regard.config import SearchSettings
 from regard.config.settings import Engine
 from regard.data.sources import Source, token_ids
 from regard.errors import UserError
-from regard.inference.batching import ProgressCallback, TooLong, decode, evaluating
+from regard.inference.batching import AnyModel, ProgressCallback, TooLong, decode, evaluating
 from regard.inference.ctranslate2.conversion import why_not
 from regard.inference.hypothesis import Hypothesis
-from regard.inference.incremental.prepared import Rehearsal
+from regard.inference.incremental.cached_model import CachedInferenceModel
 from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 
@@ -38,11 +38,11 @@ class DecodingModel:
     `run`: where its settings and its lexicon are, and where a CTranslate2 model is built; without it, torch decodes.
     """
 
-    def __init__(self, model: Model, run: Run | None = None, engine: Engine = "torch", threads: int = 1) -> None:
+    def __init__(self, model: AnyModel, run: Run | None = None, engine: Engine = "torch", threads: int = 1) -> None:
         self.model = model
         self.engine = engine
         self._run, self._threads = run, threads
-        self._incremental = Rehearsal(model)
+        self._incremental = CachedInferenceModel(model)
         self._ctranslate2: FastDecoder | None = None
         self._parameters = list(model.parameters())
         self._version = -1
@@ -89,7 +89,7 @@ class DecodingModel:
         progress: ProgressCallback | None,
     ) -> Iterator[Decoded]:
         lexicon = self._run.lexicon if self._run is not None and search.short_list else None
-        with evaluating(self.model):  # the incremental form of a model has a mode of its own
+        with evaluating(self.model):  # the incremental version has a mode of its own
             hypotheses = decode(self._incremental.model(), sources, search, prefixes, progress, lexicon)
         yield from enumerate(hypotheses)
 
@@ -105,7 +105,7 @@ class DecodingModel:
         from regard.inference.ctranslate2.decoder import FastDecoder
 
         run = self._run
-        assert run is not None
+        assert run is not None and isinstance(self.model, Model)
         precision = "int8" if self.engine == "ctranslate2-int8" else "float32"
         try:
             self._ctranslate2 = FastDecoder(self.model, run.plan.model, run.path, precision, self._threads, run.lexicon)

@@ -1,4 +1,4 @@
-"""One token a step for every row: the most probable one, or whatever `choose` says (sampling)."""
+"""Greedy search: at each step the most probable token of every row; and the loop that sampling shares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from torch import Tensor
 
 from regard.data.tokenizer import EOS
 from regard.inference.hypothesis import Hypothesis, hypothesis, next_log_probs
-from regard.models.seq2seq import Memory, Model
+from regard.inference.incremental.model import IncrementalModel
+from regard.models.seq2seq import Record
 from regard.threads import check_cancelled
 
 Choose = Callable[[Tensor, Tensor, int], Tensor]
@@ -17,7 +18,7 @@ Choose = Callable[[Tensor, Tensor, int], Tensor]
 
 
 def greedy_search(
-    model: Model, memory: Memory, first: Tensor, limits: Tensor, length_penalty: float
+    model: IncrementalModel, memory: Record, first: Tensor, limits: Tensor, length_penalty: float
 ) -> list[list[Hypothesis]]:
     """The most probable token at every step.
 
@@ -34,25 +35,24 @@ def greedy_search(
 
 
 def grow(
-    model: Model, memory: Memory, first: Tensor, limits: Tensor, length_penalty: float, choose: Choose
+    model: IncrementalModel, memory: Record, first: Tensor, limits: Tensor, length_penalty: float, choose: Choose
 ) -> list[Hypothesis]:
     """Every row grows by one token a step, and leaves the batch when it reaches EOS or its limit."""
     rows = torch.arange(first.shape[0], device=first.device)  # which row of the input each row of the batch still is
-    written: list[tuple[Tensor, Tensor, Tensor]] = []  # of each step: rows, their tokens and log-probabilities
-    soonest = int(limits.min())
+    steps: list[tuple[Tensor, Tensor, Tensor]] = []  # of each step: rows, their tokens and log-probabilities
+    shortest = int(limits.min())
 
     logits, state = model.step(first, memory, model.start(memory))
-    memory = memory.begun()
     while True:
         check_cancelled()
         scores = next_log_probs(logits)  # (R, V)
-        chosen = choose(scores, rows, len(written))  # (R,)
-        written.append((rows, chosen, scores.gather(1, chosen.unsqueeze(1)).squeeze(1)))
+        chosen = choose(scores, rows, len(steps))  # (R,)
+        steps.append((rows, chosen, scores.gather(1, chosen.unsqueeze(1)).squeeze(1)))
         ended = chosen == EOS
-        if len(written) >= soonest:
-            ended |= limits[rows] <= len(written)
+        if len(steps) >= shortest:
+            ended |= limits[rows] <= len(steps)
         if bool(ended.all()):
-            return _collected(written, first.shape[0], length_penalty)
+            return _collected(steps, first.shape[0], length_penalty)
         if bool(ended.any()):
             staying = (~ended).nonzero().squeeze(1)
             rows, chosen = rows[staying], chosen[staying]
@@ -60,10 +60,10 @@ def grow(
         logits, state = model.step(chosen.unsqueeze(1), memory, state)
 
 
-def _collected(written: list[tuple[Tensor, Tensor, Tensor]], size: int, length_penalty: float) -> list[Hypothesis]:
-    """What the steps wrote, row by row."""
-    rows, tokens, log_probs = (torch.cat(pieces) for pieces in zip(*written, strict=True))
+def _collected(steps: list[tuple[Tensor, Tensor, Tensor]], size: int, length_penalty: float) -> list[Hypothesis]:
+    """The tokens of all steps, row by row."""
+    rows, tokens, log_probs = (torch.cat(pieces) for pieces in zip(*steps, strict=True))
     order = rows.argsort(stable=True)  # a row's tokens stay in the order of the steps
     lengths = rows.bincount(minlength=size).tolist()
-    each = zip(tokens[order].split(lengths), log_probs[order].split(lengths), strict=True)
-    return [hypothesis(ids.tolist(), logs.tolist(), length_penalty) for ids, logs in each]
+    by_row = zip(tokens[order].split(lengths), log_probs[order].split(lengths), strict=True)
+    return [hypothesis(ids.tolist(), logs.tolist(), length_penalty) for ids, logs in by_row]

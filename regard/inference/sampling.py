@@ -11,7 +11,8 @@ from torch import Tensor
 from regard.config import SearchSettings
 from regard.inference.greedy import grow
 from regard.inference.hypothesis import Hypothesis
-from regard.models.seq2seq import Memory, Model
+from regard.inference.incremental.model import IncrementalModel
+from regard.models.seq2seq import Record
 
 FEW = 256  # tokens that mostly hold top_p together; finding them is 6 times as fast as sorting 8,000
 
@@ -27,7 +28,12 @@ def sentence_seed(seed: int, source: Sequence[object], prefix: Sequence[int]) ->
 
 
 def sample(
-    model: Model, memory: Memory, first: Tensor, limits: Tensor, seeds: Sequence[int], config: SearchSettings
+    model: IncrementalModel,
+    memory: Record,
+    first: Tensor,
+    limits: Tensor,
+    seeds: Sequence[int],
+    config: SearchSettings,
 ) -> list[list[Hypothesis]]:
     """n_best independent samples a sentence, best score first. Shapes as in `greedy_search`; one seed a sentence."""
     samples = config.n_best
@@ -42,7 +48,7 @@ def sample(
 
     drawn = grow(model, memory.select(repeated), first[repeated], limits, config.length_penalty, draw)
     grouped = [drawn[start : start + samples] for start in range(0, len(drawn), samples)]
-    return [sorted(group, key=lambda one: -one.score) for group in grouped]
+    return [sorted(group, key=lambda hypothesis: -hypothesis.score) for group in grouped]
 
 
 def candidates(log_probs: Tensor, temperature: float, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:

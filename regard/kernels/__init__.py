@@ -1,1 +1,1 @@
-"""Faster ways to compute what nn/ and models/ say, each beside a test that says fast = plain."""
+"""Faster versions of layers, each beside a test that says fast = plain. `fusion.fuse` puts them into a model."""

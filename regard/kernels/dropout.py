@@ -1,8 +1,8 @@
-"""Dropout from bytes: eight decisions out of one 64-bit draw, a tenth of what a Bernoulli draw each costs on a CPU.
+"""Dropout from bytes: eight values out of one 64-bit draw, a tenth of the cost of Bernoulli draws on a CPU.
 
-The probability is rounded to a 256th, and what is kept is scaled by exactly that, so that the mean stays. The decisions
-are written as numbers at once: a multiplication by booleans would convert them again each time, and that costs more
-than the draw. The scale enters where they are used, in the same pass.
+The probability is rounded to a 256th, and the values kept are scaled by exactly that, so that the mean stays. The mask
+is of floats: a multiplication by booleans would convert them each time, which costs more than the draw. The scale is
+applied in the same pass as the mask.
 """
 
 from __future__ import annotations
@@ -10,24 +10,30 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from regard.nn.blocks import Residual
 
 STEPS = 256  # values of a byte
 
 
-def dropout(values: Tensor, probability: float, training: bool) -> Tensor:
-    """Each value is 0 with this probability, else scaled up to keep the mean; the identity outside training."""
-    return _Dropped.apply(values, *decisions(values, probability)) if training and probability else values
+class FusedDropout(nn.Dropout):
+    """Each value is 0 with probability p, else scaled up to keep the mean; the identity outside training."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _Dropped.apply(input, *keep_mask(input, self.p)) if self.training and self.p else input
 
 
-def add_dropped(states: Tensor, change: Tensor, probability: float, training: bool) -> Tensor:
-    """states + dropout(change) in one pass."""
-    if training and probability:
-        return _AddDropped.apply(states, change, *decisions(change, probability))
-    return states + change
+class FusedResidual(Residual):
+    """Dropout and addition in one pass."""
+
+    def add(self, states: Tensor, change: Tensor) -> Tensor:
+        if self.training and self.dropout.p:
+            return _AddDropped.apply(states, change, *keep_mask(change, self.dropout.p))
+        return states + change
 
 
-def decisions(values: Tensor, probability: float) -> tuple[Tensor, float]:
+def keep_mask(values: Tensor, probability: float) -> tuple[Tensor, float]:
     """0 where a value is dropped, 1 where it is kept; and the scale that keeps the mean."""
     dropped = min(max(round(probability * STEPS), 1), STEPS - 1)
     count = values.numel()

@@ -1,11 +1,10 @@
-"""Weights made ready for a search, which multiplies few rows by them, many times: y = x Wᵀ + b.
+"""A linear layer for decoding, where the same weights multiply a few rows, many times: y = x Wᵀ + b.
 
-A row by a transposed copy takes down to half of the time, and several rows by what oneDNN packs down to a seventh: what
-torch multiplies by else is made for many rows
-(docs/experiments/decoding-speed.md#mkl-and-onednn-on-amd-with-avx-512). For that a large matrix lies in memory
-three times. And oneDNN thinks for some milliseconds
-about every number of rows that it has not met: so rows come in few numbers, filled up with
-noughts.
+A row by a transposed copy takes down to half of the time, and several rows by oneDNN's packed weights down to a
+seventh: torch's own product is made for many rows
+(docs/experiments/decoding-speed.md#mkl-and-onednn-on-amd-with-avx-512). The price is that a large matrix is in memory
+three times. And oneDNN compiles for some milliseconds for each new number of rows: so rows are padded with zeros to a
+few numbers.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ MANY = 32
 
 
 @dataclass(frozen=True)
-class Product:
+class PackedLinear:
     """x ↦ x Wᵀ + b, by copies of W as it is now."""
 
     bias: Tensor
     table: Tensor  # (in, out), for a row or two, or for all where nothing is packed
-    packed: Tensor | None  # as oneDNN would have it
+    packed: Tensor | None  # in oneDNN's layout
 
     @classmethod
     @torch.no_grad()
@@ -39,26 +38,26 @@ class Product:
         return cls(bias.detach(), transposed(weight), _packed(weight.detach()))
 
     def __call__(self, rows: Tensor) -> Tensor:
-        """(R, in) → (R, out). oneDNN knows no gradients, and no other kind of number than the weights'."""
+        """(R, in) → (R, out). oneDNN's product has no gradient and takes rows of the weights' type only."""
         other = torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or rows.dtype != self.table.dtype
         if self.packed is None or other or len(rows) <= 2:
             return torch.addmm(self.bias, rows, self.table)
-        filled = F.pad(rows, (0, 0, 0, filled_up(len(rows)) - len(rows)))
-        return torch.ops.mkldnn._linear_pointwise(filled, self.packed, self.bias, "none", [], "")[: len(rows)]
+        padded = F.pad(rows, (0, 0, 0, padded_rows(len(rows)) - len(rows)))
+        return torch.ops.mkldnn._linear_pointwise(padded, self.packed, self.bias, "none", [], "")[: len(rows)]
 
-    def __reduce__(self) -> tuple[Callable[[Tensor, Tensor], Product], tuple[Tensor, Tensor]]:
-        """A copy is packed anew: what is packed cannot be copied."""
+    def __reduce__(self) -> tuple[Callable[[Tensor, Tensor], PackedLinear], tuple[Tensor, Tensor]]:
+        """A copy packs anew: packed weights cannot be copied."""
         return type(self).of, (self.table.t(), self.bias)
 
 
 def transposed(weight: Tensor) -> Tensor:
-    """(out, in) → (in, out), standing so: a product with a row or a few takes down to half of the time:
-    docs/experiments/decoding-speed.md#transposed-weights-beams-by-numpy"""
+    """(out, in) → (in, out), contiguous: a product with a row or a few takes down to half of the time
+    (docs/experiments/decoding-speed.md#transposed-weights-beams-by-numpy)."""
     return weight.t().contiguous()
 
 
-def filled_up(rows: int) -> int:
-    """The next number of rows that oneDNN is asked for."""
+def padded_rows(rows: int) -> int:
+    """The number of rows that oneDNN multiplies instead."""
     return next((few for few in FEW if rows <= few), -(-rows // MANY) * MANY)
 
 
@@ -71,15 +70,15 @@ def _packed(weight: Tensor) -> Tensor | None:
 
 @cache
 def _can_pack() -> bool:
-    """Whether this torch has, and this processor does, what torch's own compiler uses: operations that torch promises
-    nobody, so they are tried."""
+    """Whether this torch and this processor have the operations that torch's own compiler uses. They are not public, so
+    they are tried."""
     if not torch.backends.mkldnn.is_available() or platform.machine().lower() not in ("x86_64", "amd64"):
         return False
     rows, weight, bias = ([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0], [9.0, 10.0]], [0.5, 0.25, 0.0])
     try:
-        given = [torch.tensor(each, dtype=torch.float32, device="cpu") for each in (rows, weight, bias)]
-        packed = torch.ops.mkldnn._reorder_linear_weight(given[1])
-        found = torch.ops.mkldnn._linear_pointwise(given[0], packed, given[2], "none", [], "")
+        tensors = [torch.tensor(values, dtype=torch.float32, device="cpu") for values in (rows, weight, bias)]
+        packed = torch.ops.mkldnn._reorder_linear_weight(tensors[1])
+        product = torch.ops.mkldnn._linear_pointwise(tensors[0], packed, tensors[2], "none", [], "")
     except (AttributeError, RuntimeError, TypeError):
         return False
-    return found.tolist() == [[17.5, 23.25, 29.0], [39.5, 53.25, 67.0]]
+    return product.tolist() == [[17.5, 23.25, 29.0], [39.5, 53.25, 67.0]]

@@ -9,9 +9,9 @@ from torch import nn
 
 from regard.config import ModelPlan
 from regard.config.settings import CELL, PICTURE_ENCODERS
-from regard.models.classifier import Classifier
+from regard.models.classifier import ClassifierModel
 from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
-from regard.models.language import Language, TransformerReader
+from regard.models.language import LanguageModel, TransformerReader
 from regard.models.recurrent import RecurrentDecoder, RecurrentEncoder, RecurrentReader
 from regard.models.seq2seq import Decoder, Encoder, Model, Seq2Seq
 from regard.models.transformer import LayerShape, TransformerDecoder, TransformerEncoder
@@ -25,8 +25,8 @@ from regard.nn.attention import (
     MultiHeadAttention,
     Projected,
     ScaledDot,
-    Score,
     ScoredAttention,
+    Scorer,
 )
 from regard.nn.embedding import Embedding, Output
 from regard.nn.positions import PositionalEmbedding
@@ -58,7 +58,7 @@ def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: boo
         source_embedding = Embedding(source_size, encoder_width, dropout)
         encoder = _build_encoder(config, source_embedding, dropout)
     if config.decoder == "none":
-        return Classifier(encoder, config.pooling, target_size, dropout, limits.get(config.encoder))
+        return ClassifierModel(encoder, config.pooling, target_size, dropout, limits.get(config.encoder))
     one_table = source_embedding is not None and shared and config.tied_embeddings and encoder_width == decoder_width
     embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout)
     decoder = _build_decoder(config, embedding, encoder.width, target_size, dropout)
@@ -102,7 +102,7 @@ def _build_decoder(config: ModelPlan, embedding: Embedding, memory_width: int, s
             size,
             tied,
             dropout,
-            tokens_ask=config.query == "state-and-token",
+            token_queries=config.query == "state-and-token",
         )
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     output = Output(width, size, embedding if tied else None)
@@ -116,10 +116,10 @@ def _build_language(config: ModelPlan, size: int, dropout: float, width: int, li
     embedding = Embedding(size, width, dropout)
     if config.decoder == "rnn":
         reader = RecurrentReader(embedding, config.cell, width, depth, size, config.tied_embeddings, dropout)
-        return Language(reader, None)
+        return LanguageModel(reader, None)
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     output = Output(width, size, embedding if config.tied_embeddings else None)
-    return Language(TransformerReader(embedding, positions, shape, depth, output), limit)
+    return LanguageModel(TransformerReader(embedding, positions, shape, depth, output), limit)
 
 
 def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
@@ -148,7 +148,7 @@ def _attention(config: ModelPlan, query_width: int, memory_width: int) -> Attent
     return ScoredAttention(_score(config, query_width, memory_width), memory_width, config.attention_dropout)
 
 
-def _score(config: ModelPlan, query_width: int, memory_width: int) -> Score:
+def _score(config: ModelPlan, query_width: int, memory_width: int) -> Scorer:
     match config.score:
         case "additive":
             return Additive(query_width, memory_width)

@@ -7,7 +7,6 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from regard.kernels.dropout import dropout
 from regard.models.seq2seq import Encoder, Memory, Model, State, last_real, masked_mean
 
 
@@ -16,7 +15,7 @@ class NoState(State):
     """A classifier carries nothing."""
 
 
-class Classifier(Model):
+class ClassifierModel(Model):
     """logits = W pool(h) + b; one step gives them, whatever token it is given."""
 
     def __init__(
@@ -30,7 +29,7 @@ class Classifier(Model):
         super().__init__()
         self.encoder = encoder
         self.pooling = pooling
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(encoder.width, size)
         self.max_source = max_source
 
@@ -48,7 +47,7 @@ class Classifier(Model):
                 pooled = last_real(memory.states, memory.mask)
             case "mean":
                 pooled = masked_mean(memory.states, memory.mask)
-        return dropout(pooled, self.dropout, self.training)[:, None], state
+        return self.dropout(pooled)[:, None], state
 
     @property
     def output_layer(self) -> nn.Linear:

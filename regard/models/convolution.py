@@ -9,12 +9,12 @@ scaling of weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from regard.models.seq2seq import OF_SOURCE, Decoder, Encoder, Memory, State, masked_mean
+from regard.models.seq2seq import AttentionMemory, Decoder, Encoder, Memory, State, masked_mean
 from regard.models.transformer import LayerShape
 from regard.nn.convolution import GatedConvolution
 from regard.nn.embedding import Embedding, Output
@@ -25,7 +25,7 @@ from regard.nn.taps import Tap
 
 
 class CentredLayer(nn.Module):
-    """A convolution that looks both ways."""
+    """A convolution over the neighbours on both sides."""
 
     def __init__(self, shape: LayerShape, kernel: int) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class ConvolutionEncoder(Encoder):
 
 
 class CausalLayer(nn.Module):
-    """A causal convolution, then a look at the memory."""
+    """A causal convolution, then attention to the memory."""
 
     def __init__(self, shape: LayerShape, kernel: int, memory_width: int) -> None:
         super().__init__()
@@ -70,10 +70,10 @@ class CausalLayer(nn.Module):
         self.states = Tap()
 
     def forward(self, states: Tensor, before: Tensor, keys: Tensor, values: Tensor, mask: Tensor):
-        """(B, T, D) behind the inputs `before` → (B, T, D) and the inputs that the next step needs."""
+        """(B, T, D) after the inputs `before` → (B, T, D) and the inputs that the next step needs."""
         inputs = self.residual.before(states)
         states = self.residual.after(states, self.convolution(inputs, before))
-        context = self.cross_attention.look(self.cross_residual.before(states), keys, values, mask)
+        context = self.cross_attention(self.cross_residual.before(states), keys, values, mask)
         states = self.cross_residual.after(states, context)
         seen = torch.cat((before, inputs), dim=1)
         return self.states(states), seen[:, seen.shape[1] - self.convolution.past :]
@@ -82,8 +82,6 @@ class CausalLayer(nn.Module):
 @dataclass(frozen=True)
 class ConvolutionState(State):
     before: tuple[Tensor, ...]  # each layer's last kernel-1 inputs (B, kernel-1, D)
-    keys: tuple[Tensor, ...] = field(metadata=OF_SOURCE)
-    values: tuple[Tensor, ...] = field(metadata=OF_SOURCE)
     steps: int
 
 
@@ -106,18 +104,20 @@ class ConvolutionDecoder(Decoder[ConvolutionState]):
         self.norm = shape.last_norm()
         self.output = output
 
+    def prepare(self, memory: Memory) -> AttentionMemory:
+        return AttentionMemory.of(memory, [layer.cross_attention for layer in self.layers])
+
     def start(self, memory: Memory) -> ConvolutionState:
-        prepared = [layer.cross_attention.prepare(memory.states) for layer in self.layers]
         before = tuple(
             memory.states.new_zeros(memory.states.shape[0], layer.convolution.past, self.width) for layer in self.layers
         )
-        return ConvolutionState(before, tuple(k for k, _ in prepared), tuple(v for _, v in prepared), 0)
+        return ConvolutionState(before, 0)
 
     def advance(self, tokens: Tensor, memory: Memory, state: ConvolutionState) -> tuple[Tensor, ConvolutionState]:
+        assert isinstance(memory, AttentionMemory)
         states = self.positions(self.embedding(tokens), state.steps)
-        looks, after = key_mask(memory.mask), []
-        for layer, before, keys, values in zip(self.layers, state.before, state.keys, state.values, strict=True):
-            states, last = layer(states, before, keys, values, looks)
+        mask, after = key_mask(memory.mask), []
+        for layer, before, keys, values in zip(self.layers, state.before, memory.keys, memory.values, strict=True):
+            states, last = layer(states, before, keys, values, mask)
             after.append(last)
-        steps = state.steps + tokens.shape[1]
-        return self.norm(states), ConvolutionState(tuple(after), state.keys, state.values, steps)
+        return self.norm(states), ConvolutionState(tuple(after), state.steps + tokens.shape[1])

@@ -1,6 +1,6 @@
-"""Decoder-only models: one network reads the source, then writes the target behind the separator (the first token).
+"""Decoder-only models: one network reads the source, then generates the target after the separator (the first token).
 
-Their Memory is what is left after reading: a recurrent state of constant size, or the keys and values of the source.
+Their memory holds the state after the source: a recurrent state of constant size, or the keys and values of the source.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.models.seq2seq import Memory, Model, Reader, State, masked_mean
+from regard.models.seq2seq import LanguageMemory, Memory, Model, Reader, State, masked_mean
 from regard.models.transformer import DecoderLayer, LayerShape, LayerState
 from regard.nn.embedding import Embedding, Output
 from regard.nn.layers import Layers
@@ -19,19 +19,19 @@ from regard.nn.masks import key_mask
 from regard.nn.positions import PositionalEmbedding
 
 
-class Language(Model):
-    """A reader that goes on writing from where it stopped reading."""
+class LanguageModel(Model):
+    """A decoder that continues its source."""
 
     def __init__(self, decoder: Reader[Any], max_total: int | None) -> None:
         super().__init__()
         self.decoder = decoder
         self.max_total = max_total
 
-    def encode(self, source: Tensor, mask: Tensor) -> Memory:
+    def encode(self, source: Tensor, mask: Tensor) -> LanguageMemory:
         return self.decoder.read(source, mask)
 
     def start(self, memory: Memory) -> State:
-        assert memory.state is not None
+        assert isinstance(memory, LanguageMemory)
         return memory.state
 
     def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
@@ -63,11 +63,11 @@ class TransformerReader(Reader[LanguageState]):
         self.norm = shape.last_norm()
         self.output = output
 
-    def read(self, source: Tensor, mask: Tensor) -> Memory:
+    def read(self, source: Tensor, mask: Tensor) -> LanguageMemory:
         source, mask = shift_right(source, mask)
-        nothing = tuple(layer.start(source.shape[0], None) for layer in self.layers)
-        states, state = self._run(source, mask, LanguageState(nothing, mask[:, :0], (~mask).sum(1)))
-        return Memory(states, mask, masked_mean(states, mask), state)
+        layers = tuple(layer.start(source.shape[0]) for layer in self.layers)
+        states, state = self._run(source, mask, LanguageState(layers, mask[:, :0], (~mask).sum(1)))
+        return LanguageMemory(states, mask, masked_mean(states, mask), state)
 
     def advance(self, tokens: Tensor, state: LanguageState) -> tuple[Tensor, LanguageState]:
         return self._run(tokens, torch.ones_like(tokens, dtype=torch.bool), state)
@@ -76,13 +76,13 @@ class TransformerReader(Reader[LanguageState]):
         past = state.real.shape[1]
         states = self.positions(self.embedding(tokens), past - state.absent)
         real = torch.cat((state.real, real), dim=1)
-        looks = None
+        mask = None
         if not bool(real.all()):
             itself = torch.eye(real.shape[1], dtype=torch.bool, device=real.device)[past:]
-            looks = key_mask(real) | itself  # padding looks at itself, so that no row of the mask is empty
+            mask = key_mask(real) | itself  # padding attends to itself, so that no row of the mask is empty
         after = []
         for layer, before in zip(self.layers, state.layers, strict=True):
-            states, new = layer(states, before, looks, None)
+            states, new = layer(states, before, None, mask)
             after.append(new)
         return self.norm(states), LanguageState(tuple(after), real, state.absent)
 

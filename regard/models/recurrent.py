@@ -1,34 +1,40 @@
 """Recurrent encoder and decoder: Sutskever 2014, Cho 2014 (a fixed vector), Bahdanau 2015 (attention).
 
-encoder   h_i = f(x_i, h_(i-1)), read forwards, backwards or both ways;  c = the last states
+encoder   h_i = f(x_i, h_(i-1)), read forwards, backwards or in both directions;  c = the last states
 decoder   s_t = f(y_(t-1), s_(t-1) [, c or c_t]),  p(y_t) = softmax(W tanh(R [s_t, y_(t-1) [, c or c_t]]))
 attention c_t = Σ_i softmax_i(score(h_i, s_(t-1) [+ Q y_(t-1)])) h_i
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from regard.kernels.attention_lstm import AttentiveWeights, attentive_run
-from regard.kernels.dropout import dropout
-from regard.models.seq2seq import OF_SOURCE, Decoder, Encoder, Memory, Reader, State, last_real
-from regard.nn.attention import Additive, Attention, ScoredAttention
+from regard.models.seq2seq import (
+    AttentionMemory,
+    Decoder,
+    Encoder,
+    LanguageMemory,
+    Memory,
+    Reader,
+    State,
+    last_real,
+)
+from regard.nn.attention import Attention
 from regard.nn.embedding import Embedding, Output
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask
-from regard.nn.recurrent import CellState, LSTMCell, Stack, make_cell, read_both_ways, show, turn_around
-from regard.nn.taps import Tap, watched
+from regard.nn.recurrent import CellState, Stack, make_cell, reverse_sequence, tap_hidden
+from regard.nn.taps import Tap
 
 CellKind = Literal["rnn", "lstm", "gru"]
 
 
 class DirectedLayer(nn.Module):
-    """One layer that reads forwards, backwards, or both ways with half the width each."""
+    """One layer that reads forwards, backwards, or in both directions with half the width each."""
 
     def __init__(self, kind: CellKind, direction: Literal["forward", "backward", "both"], input_width: int, width: int):
         super().__init__()
@@ -39,7 +45,7 @@ class DirectedLayer(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) → states (B, S, W), and the last state of each direction side by side (B, W)."""
-        states = self.states(self._read(inputs, lengths))
+        states = self.states(self.read(inputs, lengths))
         ends, rows = [], torch.arange(states.shape[0], device=states.device)
         if self.forwards is not None:
             ends.append(states[rows, lengths - 1, : self.forwards.width])
@@ -47,15 +53,14 @@ class DirectedLayer(nn.Module):
             ends.append(states[:, 0, -self.backwards.width :])  # it reads towards the first token
         return states, torch.cat(ends, dim=-1)
 
-    def _read(self, inputs: Tensor, lengths: Tensor) -> Tensor:
-        if self.forwards is not None and self.backwards is not None and not torch.is_grad_enabled():
-            return read_both_ways(self.forwards, self.backwards, inputs, lengths)
+    def read(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        """(B, S, D) → the states of both directions side by side (B, S, W)."""
         outputs = []
         if self.forwards is not None:
             outputs.append(self.forwards.unroll(inputs, self.forwards.zero(inputs))[0])
         if self.backwards is not None:
-            turned = self.backwards.unroll(turn_around(inputs, lengths), self.backwards.zero(inputs))[0]
-            outputs.append(turn_around(turned, lengths))
+            reverse = self.backwards.unroll(reverse_sequence(inputs, lengths), self.backwards.zero(inputs))[0]
+            outputs.append(reverse_sequence(reverse, lengths))
         return torch.cat(outputs, dim=-1)
 
 
@@ -73,7 +78,7 @@ class RecurrentEncoder(Encoder):
     ) -> None:
         super().__init__()
         self.width = width
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.embedding = embedding
         embedded = embedding.weight.shape[1]
         self.layers = Layers[DirectedLayer](
@@ -85,15 +90,13 @@ class RecurrentEncoder(Encoder):
         lengths = mask.sum(1)
         for layer in self.layers:
             states, summary = layer(states, lengths)
-            states = dropout(states, self.dropout, self.training)
+            states = self.dropout(states)
         return Memory(states, mask, summary)
 
 
 @dataclass(frozen=True)
 class RecurrentState(State):
     layers: tuple[CellState, ...]
-    keys: Tensor | None = field(default=None, metadata=OF_SOURCE)
-    values: Tensor | None = field(default=None, metadata=OF_SOURCE)
 
 
 class RecurrentDecoder(Decoder[RecurrentState]):
@@ -110,10 +113,10 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         size: int,
         tied: bool,
         dropout: float,
-        tokens_ask: bool = False,
+        token_queries: bool = False,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.embedding = embedding
         embedded = embedding.weight.shape[1]
         self.attention = context if isinstance(context, Attention) else None
@@ -124,110 +127,89 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         self.bridge = nn.Linear(memory_width, depth * first.memories * width)
         self.context_proj = nn.Linear(context_width, first.gates * width, bias=False) if context_width else None
         self.readout_proj = nn.Linear(width + embedded + context_width, embedded)
-        self.token_proj = nn.Linear(embedded, width, bias=False) if tokens_ask else None
+        self.token_proj = nn.Linear(embedded, width, bias=False) if token_queries else None
         self.output = Output(embedded, size, embedding if tied else None)
         self.states = Tap()
 
+    def prepare(self, memory: Memory) -> Memory:
+        return memory if self.attention is None else AttentionMemory.of(memory, [self.attention])
+
     def start(self, memory: Memory) -> RecurrentState:
-        """s_0 = tanh(W c) for every layer; attention's keys and values are made here, once."""
+        """s_0 = tanh(W c) for every layer."""
         cells = list(self.stack.layers)
         pieces = torch.tanh(self.bridge(memory.summary)).chunk(len(cells) * cells[0].memories, dim=-1)
         each = cells[0].memories
         layers = tuple(tuple(pieces[i * each : (i + 1) * each]) for i in range(len(cells)))
-        keys, values = self.attention.prepare(memory.states) if self.attention is not None else (None, None)
-        return RecurrentState(layers, keys, values)
+        return RecurrentState(layers)
 
     def advance(self, tokens: Tensor, memory: Memory, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         embedded = self.embedding(tokens)
         if self.attention is not None:
-            hidden, context, layers = self._attend_along(embedded, memory, state)
+            assert isinstance(memory, AttentionMemory)
+            hidden, context, layers = self.unroll_with_attention(embedded, memory, state.layers)
         elif self.every_step:
-            summary = memory.summary.repeat_interleave(tokens.shape[0] // max(memory.summary.shape[0], 1), 0)
-            context = summary[:, None].expand(-1, tokens.shape[1], -1)
+            context = memory.summary[:, None].expand(-1, tokens.shape[1], -1)
             assert self.context_proj is not None
-            constant = self.context_proj(summary)
+            constant = self.context_proj(memory.summary)
             hidden, layers = self.stack(embedded, state.layers, None, self.states.if_watched(), constant)
         else:
             hidden, layers = self.stack(embedded, state.layers, tap=self.states.if_watched())
             context = None
-        seen = (hidden, embedded) if context is None else (hidden, embedded, context)
-        readout = torch.tanh(self.readout_proj(torch.cat(seen, dim=-1)))
-        return dropout(readout, self.dropout, self.training), RecurrentState(layers, state.keys, state.values)
+        inputs = (hidden, embedded) if context is None else (hidden, embedded, context)
+        readout = torch.tanh(self.readout_proj(torch.cat(inputs, dim=-1)))
+        return self.dropout(readout), RecurrentState(layers)
 
-    def _attend_along(
-        self, embedded: Tensor, memory: Memory, state: RecurrentState
+    def unroll_with_attention(
+        self, embedded: Tensor, memory: AttentionMemory, layers: tuple[CellState, ...]
     ) -> tuple[Tensor, Tensor, tuple[CellState, ...]]:
-        """The loop of Bahdanau 2015: the state before each step asks, the answer enters the step.
+        """The loop of Bahdanau 2015: the state before each step is the query, and the context enters the step.
 
-        Where tokens ask too, the query is s_(t-1) + Q y_(t-1): who looks knows what was written last.
+        Inputs (B, T, E) → hidden states (B, T, W), contexts (B, T, C) and the state of each layer. With token_proj the
+        query is s_(t-1) + Q y_(t-1), so that attention knows the last token.
         """
         assert self.attention is not None and self.context_proj is not None
-        assert state.keys is not None and state.values is not None
-        shared = embedded.shape[0] > state.keys.shape[0]  # by beams: then the node has no gradient
-        node = None if shared and torch.is_grad_enabled() else self.as_one_node()
-        if node is not None:
-            cell, weights = node
-            by_step = embedded.transpose(0, 1).contiguous()
-            asked = None if self.token_proj is None else F.linear(self.token_proj(by_step), weights.query)
-            found = attentive_run(
-                cell.project(by_step), asked, weights, state.keys, state.values, memory.mask, state.layers[0]
-            )
-            whole, cells, looked = (one.transpose(0, 1) for one in found)
-            return whole, looked, ((whole[:, -1], cells[:, -1]),)
-        mask, layers = key_mask(memory.mask), state.layers
+        mask, (keys,), (values,) = key_mask(memory.mask), memory.keys, memory.values
         hidden, contexts = [], []
-        tokens = None if self.token_proj is None else self.token_proj(embedded)
+        token_queries = None if self.token_proj is None else self.token_proj(embedded)
         for step, projected in enumerate(next(iter(self.stack.layers)).input_proj(embedded).unbind(1)):
             query = layers[-1][0][:, None]
-            query = query if tokens is None else query + tokens[:, step : step + 1]
-            context = self.attention.look(query, state.keys, state.values, mask)[:, 0]
+            query = query if token_queries is None else query + token_queries[:, step : step + 1]
+            context = self.attention(query, keys, values, mask)[:, 0]
             layers = self._step(projected + self.context_proj(context), layers)
             hidden.append(layers[-1][0])
             contexts.append(context)
         return torch.stack(hidden, dim=1), torch.stack(contexts, dim=1), layers
 
-    def as_one_node(self) -> tuple[LSTMCell, AttentiveWeights] | None:
-        """One LSTM layer with additive attention that nobody watches can run as one node of the graph."""
-        cell, *above = self.stack.layers
-        attention = self.attention
-        if above or watched() or not isinstance(cell, LSTMCell) or not isinstance(attention, ScoredAttention):
-            return None
-        score = attention.score
-        if not isinstance(score, Additive) or (self.training and attention.dropout) or self.context_proj is None:
-            return None
-        weights = (cell.state_proj, self.context_proj, score.query_proj, score.score_proj)
-        return cell, AttentiveWeights(*(projection.weight for projection in weights))
-
     def _step(self, projected: Tensor, layers: tuple[CellState, ...]) -> tuple[CellState, ...]:
         first, *above = self.stack.layers
         after = [first.step(projected, layers[0])]
         for cell, state in zip(above, layers[1:], strict=True):
-            below = dropout(after[-1][0], self.dropout, self.training)
+            below = self.dropout(after[-1][0])
             after.append(cell.step(cell.input_proj(below), state))
         tap = self.states.if_watched()
-        return tuple(after) if tap is None else (*after[:-1], show(tap, after[-1]))
+        return tuple(after) if tap is None else (*after[:-1], tap_hidden(tap, after[-1]))
 
 
 class RecurrentReader(Reader[RecurrentState]):
-    """One recurrence reads and writes: everything said so far is in a state of constant size."""
+    """One recurrence reads the source and generates the target; its state has a constant size."""
 
     def __init__(
         self, embedding: Embedding, kind: CellKind, width: int, depth: int, size: int, tied: bool, dropout: float
     ):
         super().__init__()
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.embedding = embedding
         self.stack = Stack(kind, embedding.weight.shape[1], width, depth, dropout)
         self.readout_proj = nn.Linear(width, embedding.weight.shape[1])
         self.output = Output(embedding.weight.shape[1], size, embedding if tied else None)
         self.states = Tap()
 
-    def read(self, source: Tensor, mask: Tensor) -> Memory:
+    def read(self, source: Tensor, mask: Tensor) -> LanguageMemory:
         embedded = self.embedding(source)
         states, layers = self.stack(embedded, self.stack.zero(embedded), mask.sum(1), self.states.if_watched())
-        return Memory(states, mask, last_real(states, mask), RecurrentState(layers))
+        return LanguageMemory(states, mask, last_real(states, mask), RecurrentState(layers))
 
     def advance(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         hidden, layers = self.stack(self.embedding(tokens), state.layers, tap=self.states.if_watched())
         readout = torch.tanh(self.readout_proj(hidden))
-        return dropout(readout, self.dropout, self.training), RecurrentState(layers)
+        return self.dropout(readout), RecurrentState(layers)

@@ -1,4 +1,4 @@
-"""The contract that lets any encoder serve any decoder, and any search serve every model.
+"""The contract that lets any encoder serve any decoder.
 
     Encoder  source (B, S), mask (B, S) → Memory
     Decoder  start(memory) → State;  advance(tokens (B, T), memory, state) → features (B, T, E), State
@@ -10,51 +10,33 @@ Teacher forcing is `step` on many tokens, decoding is `step` on one; both give t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Generic, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from regard.nn.embedding import Mixture, Output, Ready
-
-OF_SOURCE: dict[str, bool] = {"of_source": True}  # metadata of a field that depends on the source alone
-
-
-def select_rows(value: object, rows: Tensor, sources: Tensor | None) -> object:
-    """Rows of everything a record holds: tensors along their first axis, records and tuples piece by piece."""
-    if isinstance(value, Tensor):
-        return value.index_select(0, rows)
-    if isinstance(value, tuple):
-        return tuple(select_rows(piece, rows, sources) for piece in value)
-    if isinstance(value, Record):
-        return value.rearrange(rows, sources)
-    return value
+from regard.nn.attention import Attention
+from regard.nn.embedding import Output
 
 
 @dataclass(frozen=True)
 class Record:
-    """A named record of tensors whose first axis is the batch."""
+    """A named record of tensors whose first axis is the batch, of tuples of them, and of other records."""
 
     def select(self, rows: Tensor) -> Self:
-        """The record of these rows, in this order; a row may be taken many times or never (finished).
+        """The record of these rows, in this order; a row may be taken several times or not at all."""
+        return type(self)(**{field.name: select_rows(getattr(self, field.name), rows) for field in fields(self)})
 
-        Where rows share a source, `rearrange` is the one to ask: here a row and its source have one number.
-        """
-        return self.rearrange(rows, rows)
 
-    def rearrange(self, rows: Tensor, sources: Tensor | None) -> Self:
-        """The same where rows that stand together (beams) share what depends on the source alone: `sources` are the
-        rows of that to keep, None for all as they are."""
-        chosen = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            own = "of_source" not in field.metadata
-            if own:
-                chosen[field.name] = select_rows(value, rows, sources)
-            else:
-                chosen[field.name] = value if sources is None else select_rows(value, sources, sources)
-        return type(self)(**chosen)
+def select_rows(value: object, rows: Tensor) -> object:
+    """Rows of a field of a record; what is no tensor belongs to all rows."""
+    if isinstance(value, Tensor):
+        return value.index_select(0, rows)
+    if isinstance(value, tuple):
+        return tuple(select_rows(item, rows) for item in value)
+    return value.select(rows) if isinstance(value, Record) else value
 
 
 @dataclass(frozen=True)
@@ -64,16 +46,25 @@ class State(Record):
 
 @dataclass(frozen=True)
 class Memory(Record):
-    """What is left of the source after reading it."""
+    """The encoded source. No step changes it."""
 
     states: Tensor  # (B, S, D)
     mask: Tensor  # (B, S), True = real
     summary: Tensor  # (B, D), the one fixed vector
-    state: State | None = None  # of a language model, which goes on from where reading ended
 
-    def begun(self) -> Memory:
-        """All that `advance` may ask for once writing has begun: mask and summary. The rest is not carried along."""
-        return Memory(self.states[:, :0], self.mask, self.summary)
+
+@dataclass(frozen=True)
+class AttentionMemory(Memory):
+    """With the keys and values of each attention to it, which are computed once."""
+
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+
+    @classmethod
+    def of(cls, memory: Memory, attentions: Sequence[Attention]) -> Self:
+        pairs = [attention.prepare(memory.states) for attention in attentions]
+        keys, values = tuple(keys for keys, _ in pairs), tuple(values for _, values in pairs)
+        return cls(memory.states, memory.mask, memory.summary, keys, values)
 
 
 OwnState = TypeVar("OwnState", bound=State)
@@ -90,30 +81,38 @@ class Encoder(nn.Module, ABC):
 class Decoder(nn.Module, ABC, Generic[OwnState]):
     output: Output
 
+    def prepare(self, memory: Memory) -> Memory:
+        """The encoder's memory with what depends on it alone; a decoder with attention adds keys and values."""
+        return memory
+
     @abstractmethod
     def start(self, memory: Memory) -> OwnState:
         """The state before the first token."""
 
     @abstractmethod
     def advance(self, tokens: Tensor, memory: Memory, state: OwnState) -> tuple[Tensor, OwnState]:
-        """Tokens (B, T) that follow `state` → features (B, T, E) of what comes after each; the state behind them.
+        """Tokens (B, T) that follow `state` → features (B, T, E) of what comes after each, and the state after them."""
 
-        Where the memory has fewer rows, as many rows of tokens as go on each of its rows stand together (beams).
-        """
+
+@dataclass(frozen=True)
+class LanguageMemory(Memory):
+    """Of a decoder-only model, whose decoder starts from the state after the source."""
+
+    state: State
 
 
 class Reader(nn.Module, ABC, Generic[OwnState]):
-    """A decoder that has no encoder: it reads the source itself."""
+    """The decoder of a decoder-only model: it reads the source itself."""
 
     output: Output
 
     @abstractmethod
-    def read(self, source: Tensor, mask: Tensor) -> Memory:
-        """Ids (B, S) and their mask → a Memory that holds the state behind them."""
+    def read(self, source: Tensor, mask: Tensor) -> LanguageMemory:
+        """Ids (B, S) and their mask → a memory with the state after them."""
 
     @abstractmethod
     def advance(self, tokens: Tensor, state: OwnState) -> tuple[Tensor, OwnState]:
-        """As a decoder's, with all there is to know in the state."""
+        """As a decoder's; the state holds all that it needs of the source."""
 
 
 class Model(nn.Module, ABC):
@@ -124,36 +123,34 @@ class Model(nn.Module, ABC):
     max_total: int | None = None  # longest source and target together, where they stand in one row
 
     @abstractmethod
-    def encode(self, source: Tensor, mask: Tensor) -> Memory: ...
+    def encode(self, source: Tensor, mask: Tensor) -> Memory:
+        """Ids (B, S) and their mask (True = real) → the memory."""
 
     @abstractmethod
-    def start(self, memory: Memory) -> State: ...
+    def start(self, memory: Memory) -> State:
+        """The state before the first token."""
 
     @abstractmethod
     def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        """Tokens (B, T) that follow `state` → features (B, T, E) for the output layer, and the state behind them.
-
-        In a search the memory is `begun` after the first tokens, and may have fewer rows than there are tokens: those
-        that go on from one of its rows stand together (beams).
-        """
+        """Tokens (B, T) that follow `state` → features (B, T, E) for the output layer, and the state after them."""
 
     @property
     @abstractmethod
-    def output_layer(self) -> Output | Ready | nn.Linear | Mixture:
-        """The last layer: features → logits, linear but for an ensemble's."""
+    def output_layer(self) -> Output | nn.Linear:
+        """The last layer: features → logits."""
 
     def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        """Tokens (B, T) that follow `state` → logits (B, T, V) of what comes after each, and the state behind them."""
+        """Tokens (B, T) that follow `state` → logits (B, T, V) of what comes after each, and the state after them."""
         features, after = self.advance(tokens, memory, state)
         return self.output_layer(features), after
 
     def features(self, source: Tensor, mask: Tensor, target_in: Tensor) -> Tensor:
-        """Teacher forcing up to the output layer, whose logits a loss need never hold whole: (B, T, E)."""
+        """Teacher forcing up to the output layer, (B, T, E): a loss can compute the logits a few rows at a time."""
         memory = self.encode(source, mask)
         return self.advance(target_in, memory, self.start(memory))[0]
 
     def forward(self, source: Tensor, mask: Tensor, target_in: Tensor) -> Tensor:
-        """Teacher forcing: logits (B, T, V) for every position of the target at once."""
+        """Teacher forcing: logits (B, T, V) for every position of the target."""
         return self.output_layer(self.features(source, mask, target_in))
 
 
@@ -168,7 +165,7 @@ class Seq2Seq(Model):
         self.max_target = max_target
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
-        return self.encoder(source, mask)
+        return self.decoder.prepare(self.encoder(source, mask))
 
     def start(self, memory: Memory) -> State:
         return self.decoder.start(memory)
@@ -177,7 +174,7 @@ class Seq2Seq(Model):
         return self.decoder.advance(tokens, memory, state)
 
     @property
-    def output_layer(self) -> Output | Ready:
+    def output_layer(self) -> Output:
         return self.decoder.output
 
 

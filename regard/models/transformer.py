@@ -6,13 +6,13 @@ decoder layer   x = x + MaskedSelfAttention(x);  x = x + CrossAttention(x, memor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from regard.models.seq2seq import OF_SOURCE, Decoder, Encoder, Memory, State, masked_mean
+from regard.models.seq2seq import AttentionMemory, Decoder, Encoder, Memory, State, masked_mean
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.embedding import Embedding, Output
@@ -92,21 +92,28 @@ class TransformerEncoder(Encoder):
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
         states = self.positions(self.embedding(source))
-        looks = key_mask(mask)
+        source_mask = key_mask(mask)
         for layer in self.layers:
-            states = layer(states, looks)
+            states = layer(states, source_mask)
         states = self.norm(states)
         return Memory(states, mask, masked_mean(states, mask))
 
 
 @dataclass(frozen=True)
 class LayerState(State):
-    """Keys and values (B, H, ·, K): of the tokens so far, and of the memory."""
+    """The keys and values of the tokens so far: (B, H, T, K)."""
 
     keys: Tensor
     values: Tensor
-    memory_keys: Tensor | None = field(default=None, metadata=OF_SOURCE)
-    memory_values: Tensor | None = field(default=None, metadata=OF_SOURCE)
+
+
+@dataclass(frozen=True)
+class SourceKeys:
+    """What a layer's cross-attention needs of the memory: (B, H, S, K) twice, (B, 1, 1, S)."""
+
+    keys: Tensor
+    values: Tensor
+    mask: Tensor
 
 
 class DecoderLayer(nn.Module):
@@ -122,29 +129,27 @@ class DecoderLayer(nn.Module):
         self.ffn_residual = shape.residual()
         self.states = Tap()
 
-    def start(self, batch: int, memory: Tensor | None) -> LayerState:
-        """No tokens yet; the memory's keys and values are made here, once."""
+    def start(self, batch: int) -> LayerState:
+        """The state before the first token."""
         heads, total = self.self_attention.heads, self.self_attention.key_proj.out_features
-        nothing = self.self_attention.key_proj.weight.new_zeros(batch, heads, 0, total // heads)
-        if self.cross_attention is None or memory is None:
-            return LayerState(nothing, nothing)
-        return LayerState(nothing, nothing, *self.cross_attention.prepare(memory))
+        empty = self.self_attention.key_proj.weight.new_zeros(batch, heads, 0, total // heads)
+        return LayerState(empty, empty)
 
     def forward(
-        self, states: Tensor, past: LayerState, mask: Tensor | None, memory_mask: Tensor | None
+        self, states: Tensor, past: LayerState, source: SourceKeys | None, mask: Tensor | None = None
     ) -> tuple[Tensor, LayerState]:
-        """States (B, T, D) of new tokens behind `past`; mask (B, 1, 1 or T, past + T) narrows what causality allows."""
+        """States (B, T, D) of new tokens after `past`; mask (B, 1, 1 or T, past + T) narrows what causality allows."""
         inputs = self.self_residual.before(states)
         keys, values = self.self_attention.prepare(inputs, past.keys.shape[2])
         keys, values = torch.cat((past.keys, keys), dim=2), torch.cat((past.values, values), dim=2)
         states = self.self_residual.after(states, self.self_attention(inputs, keys, values, mask, causal=True))
         if self.cross_attention is not None and self.cross_residual is not None:
-            assert past.memory_keys is not None and past.memory_values is not None
+            assert source is not None
             inputs = self.cross_residual.before(states)
-            context = self.cross_attention.look(inputs, past.memory_keys, past.memory_values, memory_mask)
+            context = self.cross_attention(inputs, source.keys, source.values, source.mask)
             states = self.cross_residual.after(states, context)
         states = self.ffn_residual.after(states, self.feed_forward(self.ffn_residual.before(states)))
-        return self.states(states), LayerState(keys, values, past.memory_keys, past.memory_values)
+        return self.states(states), LayerState(keys, values)
 
 
 @dataclass(frozen=True)
@@ -173,15 +178,18 @@ class TransformerDecoder(Decoder[TransformerState]):
         self.norm = shape.last_norm()
         self.output = output
 
+    def prepare(self, memory: Memory) -> AttentionMemory:
+        attentions = [layer.cross_attention for layer in self.layers if layer.cross_attention is not None]
+        return AttentionMemory.of(memory, attentions)
+
     def start(self, memory: Memory) -> TransformerState:
-        batch = memory.states.shape[0]
-        return TransformerState(tuple(layer.start(batch, memory.states) for layer in self.layers))
+        return TransformerState(tuple(layer.start(memory.mask.shape[0]) for layer in self.layers))
 
     def advance(self, tokens: Tensor, memory: Memory, state: TransformerState) -> tuple[Tensor, TransformerState]:
+        assert isinstance(memory, AttentionMemory)
         states = self.positions(self.embedding(tokens), state.length)
-        looks = key_mask(memory.mask)
-        after = []
-        for layer, past in zip(self.layers, state.layers, strict=True):
-            states, new = layer(states, past, None, looks)
+        mask, after = key_mask(memory.mask), []
+        for layer, past, keys, values in zip(self.layers, state.layers, memory.keys, memory.values, strict=True):
+            states, new = layer(states, past, SourceKeys(keys, values, mask))
             after.append(new)
         return self.norm(states), TransformerState(tuple(after))

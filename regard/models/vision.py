@@ -1,4 +1,4 @@
-"""Encoders of pictures. Their memory is a grid of P cells, read from left to right, then down; any decoder looks at it.
+"""Encoders of pictures. Their memory is a grid of P cells, from left to right, then down; any decoder attends to it.
 
     grid      convolutions and residual blocks, 8 × 8 pixels to a cell (Xu 2015, 3.1.1, but trained from scratch)
     patches   8 × 8 pixels become a vector each, then a Transformer (Dosovitskiy 2021, 3.1)
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.kernels.dropout import dropout
 from regard.models.seq2seq import Encoder, Memory
 from regard.models.transformer import EncoderLayer, LayerShape
 from regard.nn.grid import PlaceNorm, ResidualBlock, augment, halving
@@ -54,7 +53,7 @@ class GridEncoder(Encoder):
     def __init__(self, canvas: Canvas, width: int, depth: int, dropout: float) -> None:
         super().__init__()
         self.width = width
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.canvas = canvas
         self.first = halving(3, width // 4)
         self.second = halving(width // 4, width // 2)
@@ -73,7 +72,7 @@ class GridEncoder(Encoder):
         for layer in self.layers:
             features = layer(features)
         states = self.norm(features).permute(0, 2, 3, 1).flatten(1, 2)
-        return self.canvas.memory(dropout(self.states(states), self.dropout, self.training))
+        return self.canvas.memory(self.dropout(self.states(states)))
 
 
 class PatchEncoder(Encoder):
@@ -87,13 +86,13 @@ class PatchEncoder(Encoder):
         self.patch_proj = nn.Linear(3 * cell * cell, shape.width)
         self.layers = Layers[EncoderLayer](EncoderLayer(shape) for _ in range(depth))
         self.norm = shape.last_norm()
-        self.dropout = shape.dropout
+        self.dropout = nn.Dropout(shape.dropout)
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
         patches = F.unfold(self.canvas(source), self.cell, stride=self.cell).transpose(1, 2)  # (B, P, 3·cell²)
         states = self.canvas.placed(self.patch_proj(patches), source)
-        states = dropout(states, self.dropout, self.training)
-        looks = key_mask(torch.ones(states.shape[:2], dtype=torch.bool, device=states.device))
+        states = self.dropout(states)
+        mask = key_mask(torch.ones(states.shape[:2], dtype=torch.bool, device=states.device))
         for layer in self.layers:
-            states = layer(states, looks)
+            states = layer(states, mask)
         return self.canvas.memory(self.norm(states))

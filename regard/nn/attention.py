@@ -4,7 +4,7 @@
     weights  softmax of the scores over the allowed keys (B, H, T, S)
     context  the weighted mean of the values             (B, H, T, K)
 
-Keys and values depend on the memory alone: `prepare` makes them once, each step only asks.
+Keys and values depend on the memory alone: `prepare` computes them once for all queries.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.kernels.additive import opposition, powers
-from regard.kernels.dropout import dropout
 from regard.nn.masks import causal_mask
 from regard.nn.positions import alibi, rotate
 from regard.nn.taps import Tap, watched
 
 
 def weigh(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the keys that may be looked at: (B, H, T, S) → (B, H, T, S)."""
+    """Softmax over the keys that may be attended to: (B, H, T, S) → (B, H, T, S)."""
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     return scores.softmax(-1)
@@ -36,7 +34,7 @@ def scaled_dot(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
 
 
-class Score(nn.Module, ABC):
+class Scorer(nn.Module, ABC):
     """How a query s (B, T, Q) is compared with the states h (B, S, D) of a memory."""
 
     def prepare(self, states: Tensor) -> Tensor:
@@ -48,21 +46,21 @@ class Score(nn.Module, ABC):
         """(B, T, Q), (B, S, ·) → scores (B, T, S)."""
 
 
-class Dot(Score):
+class Dot(Scorer):
     """hᵀs."""
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return query @ keys.transpose(-2, -1)
 
 
-class ScaledDot(Score):
+class ScaledDot(Scorer):
     """hᵀs / √m."""
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return scaled_dot(query, keys)
 
 
-class Bilinear(Score):
+class Bilinear(Scorer):
     """hᵀWs / √m, with widths that may differ (Luong 2015, "general")."""
 
     def __init__(self, query_width: int, memory_width: int) -> None:
@@ -76,7 +74,7 @@ class Bilinear(Score):
         return scaled_dot(query, keys)
 
 
-class Projected(Score):
+class Projected(Scorer):
     """(W₁h)ᵀ(W₂s): both sides learn what to compare."""
 
     def __init__(self, query_width: int, memory_width: int) -> None:
@@ -91,7 +89,7 @@ class Projected(Score):
         return self.query_proj(query) @ keys.transpose(-2, -1)
 
 
-class Cosine(Score):
+class Cosine(Scorer):
     """g · hᵀs / (|h||s|): unit-norm states; the learned scale g lets the softmax be sharp all the same."""
 
     def __init__(self) -> None:
@@ -105,12 +103,8 @@ class Cosine(Score):
         return self.log_scale.exp() * (F.normalize(query, dim=-1) @ keys.transpose(-2, -1))
 
 
-class Additive(Score):
-    """vᵀ tanh(W h + U s + b): an MLP of [h, s] (Bahdanau 2015, A.1.2).
-
-    tanh(k + q) = 1 - 2 / (1 + e²ᵏ e²q): the powers of keys and queries are taken once each, not once a pair. Either
-    side is taken as REACH where it is farther from nought, which no trained model comes near.
-    """
+class Additive(Scorer):
+    """vᵀ tanh(W h + U s + b): an MLP of [h, s] (Bahdanau 2015, A.1.2)."""
 
     def __init__(self, query_width: int, memory_width: int) -> None:
         super().__init__()
@@ -119,15 +113,15 @@ class Additive(Score):
         self.score_proj = nn.Linear(query_width, 1, bias=False)
 
     def prepare(self, states: Tensor) -> Tensor:
-        return powers(self.key_proj(states))
+        return self.key_proj(states)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        fractions = opposition(powers(self.query_proj(query))[:, :, None], keys[:, None])  # (B, T, S, Q)
-        return self.score_proj.weight.sum() - 2 * self.score_proj(fractions).squeeze(-1)
+        hidden = torch.tanh(self.query_proj(query)[:, :, None] + keys[:, None])  # (B, T, S, Q)
+        return self.score_proj(hidden).squeeze(-1)
 
 
 class Attention(nn.Module, ABC):
-    """Looks at a memory: prepare once, ask many times. `width` is that of the context."""
+    """Attention to a memory, whose keys and values are computed once. `width`: of the context."""
 
     width: int
 
@@ -151,11 +145,11 @@ class Attention(nn.Module, ABC):
 class ScoredAttention(Attention):
     """One head: the states themselves are the values."""
 
-    def __init__(self, score: Score, memory_width: int, dropout: float) -> None:
+    def __init__(self, score: Scorer, memory_width: int, dropout: float) -> None:
         super().__init__()
         self.width = memory_width
         self.score = score
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.weights = Tap()
 
     def prepare(self, states: Tensor) -> tuple[Tensor, Tensor]:
@@ -164,7 +158,7 @@ class ScoredAttention(Attention):
     def forward(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         scores = self.score(query, keys)[:, None]  # (B, 1, T, S)
         weights = self.weights(weigh(scores, mask))
-        return dropout(weights, self.dropout, self.training)[:, 0] @ values
+        return self.dropout(weights)[:, 0] @ values
 
 
 class MultiHeadAttention(Attention):
@@ -186,7 +180,7 @@ class MultiHeadAttention(Attention):
         super().__init__()
         self.width = width
         self.heads = heads
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.positions = positions
         head_width = width // heads if layout == "split" else width
         self.query_proj = nn.Linear(width, heads * head_width, bias=False)
@@ -205,7 +199,7 @@ class MultiHeadAttention(Attention):
     def forward(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, causal: bool = False
     ) -> Tensor:
-        """Queries are the last T of S positions where positions or `causal` (each looks back only) matter."""
+        """causal: each query attends to itself and to what precedes it; queries are then the last T of S positions."""
         queries = self._split(self.query_proj(query))  # (B, H, T, K)
         length, total = queries.shape[2], keys.shape[2]
         if self.positions == "rotary":
@@ -225,14 +219,14 @@ class MultiHeadAttention(Attention):
     def _open(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
         scores = scaled_dot(queries, keys)
         weights = self.weights(weigh(scores if bias is None else scores + bias, mask))
-        return dropout(weights, self.dropout, self.training) @ values
+        return self.dropout(weights) @ values
 
     def _fused(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None, square: bool
     ) -> Tensor:
         if bias is not None:
             mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
-        dropout = self.dropout if self.training else 0.0
+        dropout = self.dropout.p if self.training else 0.0
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, is_causal=square)
 
     def _bias(self, length: int, total: int, device: torch.device) -> Tensor | None:

@@ -1,4 +1,4 @@
-"""How a model without recurrence knows the order: vectors joined to embeddings, turns and slopes in attention."""
+"""How a model without recurrence knows the order: vectors joined to embeddings, rotations and slopes in attention."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def sinusoid(positions: Tensor, width: int) -> Tensor:
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[..., :width]
 
 
-def turns(positions: Tensor, width: int) -> Tensor:
+def rotations(positions: Tensor, width: int) -> Tensor:
     """cos + i sin of the angle p / 10000^(2i/K) for pair i of a head's numbers  (Su 2021, 3.2): (T,) → (T, K/2)."""
     sin, cos = sinusoid(positions, width).unflatten(-1, (-1, 2)).unbind(-1)
     return torch.complex(cos, sin)
 
 
 def rotate(vectors: Tensor, positions: Tensor) -> Tensor:
-    """Turn each pair (2i, 2i+1) by the angle p / 10000^(2i/K): (B, H, T, K) of float32 or float64, (T,) → (B, H, T, K).
+    """Rotate each pair (2i, 2i+1) by p / 10000^(2i/K): (B, H, T, K) of float32 or float64, (T,) → (B, H, T, K).
 
-    Dot products of turned queries and keys depend on the distance of their positions only.
+    Dot products of rotated queries and keys depend on the distance of their positions only.
     """
     pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)))
-    return torch.view_as_real(pairs * turns(positions, vectors.shape[-1])).flatten(-2)
+    return torch.view_as_real(pairs * rotations(positions, vectors.shape[-1])).flatten(-2)
 
 
 def alibi(heads: int, queries: Tensor, keys: Tensor) -> Tensor:

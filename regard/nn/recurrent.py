@@ -1,22 +1,16 @@
 """Recurrent cells and stacks of them over padded batches, one step or many.
 
-A cell's state is a tuple of (B, W) tensors whose first is the hidden state h. One step is written as in its paper; a
-whole sequence runs unrolled (regard.kernels.rnn), with the same result.
+A cell's state is a tuple of (B, W) tensors whose first is the hidden state h. One step is written as in its paper.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from regard.kernels.dropout import dropout
-from regard.kernels.rnn import GRURun, LSTMRun, VanillaRun
 from regard.nn.layers import Layers
 from regard.nn.taps import Tap
 
@@ -28,7 +22,6 @@ class Cell(nn.Module, ABC):
 
     gates: int
     memories: int = 1  # tensors in a state
-    kernel: Callable[..., tuple[Tensor, ...]]  # torch's own loop over a sequence
 
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__()
@@ -37,41 +30,24 @@ class Cell(nn.Module, ABC):
         self.state_proj = nn.Linear(width, self.gates * width)
 
     def zero(self, like: Tensor) -> CellState:
-        """The state before anything was read, for the batch of `like` (B, …)."""
+        """The state before the first input, for the batch of `like` (B, …)."""
         return tuple(like.new_zeros(like.shape[0], self.width) for _ in range(self.memories))
 
     @abstractmethod
     def step(self, projected: Tensor, state: CellState) -> CellState:
         """One projected input (B, gates·W) and a state → the next state."""
 
-    @abstractmethod
-    def run(self, projected: Tensor, state: CellState) -> CellState:
-        """What `project` made of inputs (T, B, gates·W), and a state → those after each, every tensor (T, B, W)."""
-
-    def project(self, inputs: Tensor) -> Tensor:
-        """What the gates get of the inputs, with both biases (a GRU keeps the state's apart)."""
-        return F.linear(inputs, self.input_proj.weight, self.input_proj.bias + self.state_proj.bias)
-
-    def kernel_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """As `kernel` takes them."""
-        return self.input_proj.weight, self.state_proj.weight, self.input_proj.bias, self.state_proj.bias
-
     def unroll(
         self, inputs: Tensor, state: CellState, constant: Tensor | float = 0.0, tap: Tap | None = None
     ) -> CellState:
         """Inputs (B, T, D), a state → those after each, every tensor (B, T, W); `constant` is added to all gates.
 
-        Where a tap is given, what it puts in the place of a hidden state is what the next step sees.
+        Where a tap replaces a hidden state, the next step gets the replacement.
         """
-        if tap is None and inputs.shape[1] > 1:
-            projected = self.project(inputs.transpose(0, 1).contiguous())
-            if isinstance(constant, Tensor):
-                projected = projected + constant
-            return tuple(one.transpose(0, 1) for one in self.run(projected, state))
         states = []
         for projected in self.input_proj(inputs).unbind(1):
             state = self.step(projected + constant, state)
-            state = state if tap is None else show(tap, state)
+            state = state if tap is None else tap_hidden(tap, state)
             states.append(state)
         return tuple(torch.stack(pieces, dim=1) for pieces in zip(*states, strict=True))
 
@@ -80,13 +56,9 @@ class VanillaCell(Cell):
     """h' = tanh(W x + U h + b)  (Elman 1990)."""
 
     gates = 1
-    kernel = staticmethod(torch.rnn_tanh)
 
     def step(self, projected: Tensor, state: CellState) -> CellState:
         return (torch.tanh(projected + self.state_proj(state[0])),)
-
-    def run(self, projected: Tensor, state: CellState) -> CellState:
-        return (VanillaRun.apply(projected, self.state_proj.weight, *state),)
 
 
 class LSTMCell(Cell):
@@ -94,7 +66,6 @@ class LSTMCell(Cell):
 
     gates = 4
     memories = 2
-    kernel = staticmethod(torch.lstm)
 
     def step(self, projected: Tensor, state: CellState) -> CellState:
         hidden, cell = state
@@ -102,15 +73,11 @@ class LSTMCell(Cell):
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(into) * torch.tanh(candidate)
         return torch.sigmoid(out) * torch.tanh(cell), cell
 
-    def run(self, projected: Tensor, state: CellState) -> CellState:
-        return LSTMRun.apply(projected, self.state_proj.weight, *state)
-
 
 class GRUCell(Cell):
     """h' = (1 - z) n + z h,  n = tanh(W x + r (U h))  (Cho 2014; gates r, z, n)."""
 
     gates = 3
-    kernel = staticmethod(torch.gru)
 
     def step(self, projected: Tensor, state: CellState) -> CellState:
         hidden = state[0]
@@ -119,12 +86,6 @@ class GRUCell(Cell):
         update = torch.sigmoid(update_x + update_h)
         new = torch.tanh(new_x + torch.sigmoid(reset_x + reset_h) * new_h)
         return (new + update * (hidden - new),)
-
-    def project(self, inputs: Tensor) -> Tensor:
-        return self.input_proj(inputs)
-
-    def run(self, projected: Tensor, state: CellState) -> CellState:
-        return (GRURun.apply(projected, self.state_proj.weight, self.state_proj.bias, *state),)
 
 
 def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int) -> Cell:
@@ -137,35 +98,18 @@ def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int)
             return GRUCell(input_width, width)
 
 
-def read_both_ways(forwards: Cell, backwards: Cell, inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Inputs (B, S, D) → the states of both cells side by side (B, S, 2·W), nought where a row has ended.
-
-    By torch's own kernels, a loop in C++: where nobody needs gradients they are the fastest.
-    """
-    cells = (forwards, backwards)
-    parameters = [one for cell in cells for one in cell.kernel_weights()]
-    first = tuple(inputs.new_zeros(2, inputs.shape[0], forwards.width) for _ in range(forwards.memories))
-    start, switches = first if len(first) > 1 else first[0], (True, 1, 0.0, False, True)
-    if bool((lengths == inputs.shape[1]).all()):
-        return forwards.kernel(inputs, start, parameters, *switches, True)[0]
-    packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    data = forwards.kernel(packed.data, packed.batch_sizes, start, parameters, *switches)[0]
-    states = PackedSequence(data, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
-    return pad_packed_sequence(states, batch_first=True, total_length=inputs.shape[1])[0]
-
-
-def show(tap: Tap, state: CellState) -> CellState:
-    """Lets a tap see the hidden state of one step, and replace it."""
+def tap_hidden(tap: Tap, state: CellState) -> CellState:
+    """The state of one step, whose hidden state a tap may record or replace."""
     return tap(state[0][:, None])[:, 0], *state[1:]
 
 
 def state_at(states: CellState, index: Tensor) -> CellState:
     """The state of each row at its own step: tensors (B, T, W), index (B,)."""
     rows = torch.arange(index.shape[0], device=index.device)
-    return tuple(one[rows, index] for one in states)
+    return tuple(tensor[rows, index] for tensor in states)
 
 
-def turn_around(values: Tensor, lengths: Tensor) -> Tensor:
+def reverse_sequence(values: Tensor, lengths: Tensor) -> Tensor:
     """Each row (B, T, …) reversed within its own length; padding stays where it is."""
     steps = torch.arange(values.shape[1], device=values.device)[None]
     index = torch.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
@@ -178,7 +122,7 @@ class Stack(nn.Module):
     def __init__(self, kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int, depth: int, dropout: float):
         super().__init__()
         self.width = width
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.layers = Layers[Cell](make_cell(kind, width if layer else input_width, width) for layer in range(depth))
 
     def zero(self, like: Tensor) -> tuple[CellState, ...]:
@@ -192,17 +136,17 @@ class Stack(nn.Module):
         tap: Tap | None = None,
         constant: Tensor | float = 0.0,
     ) -> tuple[Tensor, tuple[CellState, ...]]:
-        """(B, T, D) → hidden states (B, T, W) and the state of each layer behind the last real input.
+        """(B, T, D) → hidden states (B, T, W) and the state of each layer after the last real input.
 
-        A tap sees the hidden state of the top layer, step by step; `constant` (B, gates·W) enters every step of the
-        first layer.
+        The tap is that of the top layer's hidden states; `constant` (B, gates·W) enters every step of the first layer.
         """
         after = []
         for layer, (cell, state) in enumerate(zip(self.layers, before, strict=True)):
             if layer:
-                inputs = dropout(inputs, self.dropout, self.training)
+                inputs = self.dropout(inputs)
             top = layer == len(self.layers) - 1
             states = cell.unroll(inputs, state, 0.0 if layer else constant, tap if top else None)
             inputs = states[0]
-            after.append(tuple(one[:, -1] for one in states) if lengths is None else state_at(states, lengths - 1))
+            last = tuple(tensor[:, -1] for tensor in states)
+            after.append(last if lengths is None else state_at(states, lengths - 1))
         return inputs, tuple(after)

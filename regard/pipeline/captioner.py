@@ -50,4 +50,4 @@ class Captioner(SourceToText):
         scenes = [parse(example.source) for example in examples]
         captions = [example.target for example in examples]
         with self._silencing():
-            return pointing(self.model, batches, scenes, captions, self.target_codec)
+            return pointing(self.run.model, batches, scenes, captions, self.target_codec)

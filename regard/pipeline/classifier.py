@@ -24,7 +24,7 @@ class Classifier(Pipeline):
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_codec.encode_batch([texts[row] for row in rows])
         results = [EMPTY] * len(texts)
-        classified = classify(self.model, sources, search.batch_tokens, progress)
+        classified = classify(self.run.model, sources, search.batch_tokens, progress)
         for row, source, probabilities in zip(rows, sources, classified, strict=True):
             results[row] = self._result(source, probabilities)
         return results

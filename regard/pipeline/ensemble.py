@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from regard.checkpoint import Run
 from regard.errors import UserError
-from regard.models.ensemble import Ensemble
+from regard.inference.ensemble import Ensemble
 
 
 def ensemble_of(runs: Sequence[Run]) -> Ensemble:

@@ -13,7 +13,7 @@ from regard.data.files import read_lines
 from regard.data.sources import Source
 from regard.errors import UserError
 from regard.inference import too_long
-from regard.models.seq2seq import Model
+from regard.inference.batching import AnyModel
 
 
 def own_examples(run: Run, split: Literal["dev", "test"]) -> list[Example]:
@@ -41,7 +41,7 @@ def parallel_examples(source: str | Path | None, reference: str | Path | None, t
     return [Example(*pair) for pair in zip(sources, references, strict=True)]
 
 
-def forced_batches(run: Run, model: Model, examples: Sequence[Example], batch_tokens: int) -> list[Batch] | None:
+def forced_batches(run: Run, model: AnyModel, examples: Sequence[Example], batch_tokens: int) -> list[Batch] | None:
     """Batches for teacher forcing; None where an example is too long for the model."""
     sources = run.source_codec.encode_batch([example.source for example in examples])
     targets: list[list[int]] = [[] for _ in examples]
@@ -53,7 +53,7 @@ def forced_batches(run: Run, model: Model, examples: Sequence[Example], batch_to
     return [make_batch(pairs, rows) for rows in plan(pairs, batch_tokens, seed=0, epoch=0)]
 
 
-def check_fits(model: Model, source: Source, target: Sequence[int]) -> None:
+def check_fits(model: AnyModel, source: Source, target: Sequence[int]) -> None:
     """Refuse a source or a target that is longer than the model's positions."""
     problem = too_long(model, source, target)
     if problem is not None:

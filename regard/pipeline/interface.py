@@ -21,6 +21,7 @@ from regard.errors import UserError
 from regard.evaluation import EvaluationReport, TeacherForced, teacher_forced
 from regard.inference import ProgressCallback
 from regard.inference.engine import DecodingModel
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
 from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
@@ -110,7 +111,7 @@ class Pipeline(ABC):
         run = self.run
         shared = run.source_codec is run.target_codec
         sizes = run.source_codec.size, run.target_codec.size
-        return type(self)(replace(run, model=build_model(run.plan.model, *sizes, shared, seed).eval()))
+        return type(self)(replace(run, model=fuse(build_model(run.plan.model, *sizes, shared, seed)).eval()))
 
     @abstractmethod
     def forced_pair(self, text: str, target: str) -> ForcedPair:

@@ -63,7 +63,7 @@ def head_ablation(
     batches = pipeline.batches(examples)
     if batches is None:
         raise UserError("an example is longer than the positions of the model; take fewer sentences (--sentences)")
-    return ablate_heads(pipeline.model, batches, progress)
+    return ablate_heads(pipeline.run.model, batches, progress)
 
 
 def head_roles(

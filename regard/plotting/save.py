@@ -39,11 +39,11 @@ def save_page(path: str | Path, html: str) -> Path:
 
 
 def png(svg: str) -> bytes:
-    """The SVG in pixels, with the fonts of this machine."""
+    """The SVG in pixels on white, with the fonts of this machine."""
     try:
         from resvg_py import svg_to_bytes
     except ImportError:
         raise UserError("a .png needs resvg: pip install 'regard[plot]', or save as .svg or .html") from None
     if svg_to_bytes(PROBE.format("x")) == svg_to_bytes(PROBE.format("")):
         raise UserError("a .png needs a font, and none is installed (apt install fonts-dejavu); or save as .svg")
-    return svg_to_bytes(svg, zoom=ZOOM)
+    return svg_to_bytes(svg, zoom=ZOOM, background="#fff")

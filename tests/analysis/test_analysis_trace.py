@@ -15,6 +15,7 @@ from regard.analysis.rollout import cross_rollout, self_rollout
 from regard.analysis.trace import ForcedPair, Trace, trace, traces
 from regard.config import plan_model, settle
 from regard.errors import UserError
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
@@ -22,7 +23,7 @@ from regard.nn.taps import watching
 
 def model_of(preset: str, **fields: object) -> Model:
     config = plan_model(settle({"model": {"preset": preset, "width": 12, "heads": 2, "depth": 2, **fields}}).model)
-    return build_model(config, 9, 9, False, seed=1).eval()
+    return fuse(build_model(config, 9, 9, False, seed=1)).eval()
 
 
 def forced_pair(source: list[int], target: list[int]) -> ForcedPair:

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.models.seq2seq import Memory, Model, State
+from regard.inference.incremental.model import IncrementalModel
+from regard.models.seq2seq import Memory, Record, State
 
 BUCKETS = 997
 
@@ -19,11 +20,26 @@ class Hash(State):
     value: Tensor  # (B,)
 
 
-class Toy(Model):
+class Logits:
+    """The output layer of features that are logits already."""
+
+    size = width = 0
+
+    def __call__(self, features: Tensor) -> Tensor:
+        return features
+
+    def select(self, ids: Tensor) -> Logits:
+        raise NotImplementedError
+
+
+class Toy(IncrementalModel):
     """logits = table[hash(source, prefix)]: every prefix has its own distribution, and none can be told from a part."""
 
+    shares_memory = True
+    max_source = max_target = max_total = None
+
     def __init__(self, vocabulary: int, seed: int = 0, eos_bonus: float = 0.0, spread: float = 2.0) -> None:
-        super().__init__()
+        torch.nn.Module.__init__(self)
         generator = torch.Generator().manual_seed(seed)
         self.table = torch.nn.Parameter(spread * torch.randn(BUCKETS, vocabulary, generator=generator))
         self.table.data[:, 2] += eos_bonus
@@ -36,11 +52,12 @@ class Toy(Model):
         states = value.view(-1, 1, 1).expand(-1, source.shape[1], 1).float()
         return Memory(states, mask, states[:, 0])
 
-    def start(self, memory: Memory) -> Hash:
+    def start(self, memory: Record) -> Hash:
+        assert isinstance(memory, Memory)
         return Hash(memory.summary[:, 0].long())
 
-    def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        assert isinstance(state, Hash)
+    def advance(self, tokens: Tensor, memory: Record, state: Record) -> tuple[Tensor, State]:
+        assert isinstance(state, Hash) and isinstance(memory, Memory)
         assert tokens.shape[0] == state.value.shape[0]
         beams, odd = divmod(tokens.shape[0], memory.mask.shape[0])  # those of a sentence share its row of the memory
         assert beams > 0 and not odd
@@ -55,8 +72,8 @@ class Toy(Model):
         return torch.stack(logits, 1), Hash(value)
 
     @property
-    def output_layer(self) -> torch.nn.Identity:  # what it advances to are logits already
-        return torch.nn.Identity()
+    def output(self) -> Logits:
+        return Logits()
 
 
 @pytest.fixture

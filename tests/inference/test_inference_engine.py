@@ -13,7 +13,7 @@ from regard.checkpoint import load_run
 from regard.config import SearchSettings
 from regard.errors import UserError
 from regard.inference.engine import MANY, DecodingModel, choose_engine
-from regard.models.ensemble import Ensemble
+from regard.inference.ensemble import Ensemble
 from regard.nn.taps import watching
 
 GREEDY = SearchSettings(beams=1)

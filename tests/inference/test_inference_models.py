@@ -9,9 +9,11 @@ from regard.config import PRESETS, SearchSettings, plan_model, settle
 from regard.inference import TooLong, classify, decode
 from regard.inference.batching import pad_sources
 from regard.inference.beam import beam_search
+from regard.inference.ensemble import Ensemble
 from regard.inference.greedy import greedy_search
+from regard.inference.incremental.model import stepwise
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
-from regard.models.ensemble import Ensemble
 
 SIZE = 13
 SOURCES = [[5, 3, 4, 9, 12, 7], [3], [], [4, 4, 5, 3, 3], [6, 11]]
@@ -23,7 +25,7 @@ def small(preset, classes=SIZE):
     if preset == "ensemble":
         return Ensemble([small(one) for one in ("transformer", "lstm-additive", "transformer-language")])
     fields = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "tied_embeddings": False}
-    return build_model(plan_model(settle({"model": fields}).model), SIZE, classes, False, seed=3)
+    return fuse(build_model(plan_model(settle({"model": fields}).model), SIZE, classes, False, seed=3))
 
 
 def alone(model, source, target):
@@ -49,7 +51,7 @@ def test_every_search_reports_the_log_probabilities_of_teacher_forcing(two_threa
 
 @pytest.mark.parametrize("preset", WRITERS)
 def test_one_beam_is_greedy_and_the_batch_does_not_matter(preset):
-    model = small(preset).eval()
+    model = stepwise(small(preset).eval())
     source, mask = pad_sources(SOURCES, torch.device("cpu"))
     first, limits = torch.ones(5, 1, dtype=torch.long), torch.tensor([7, 9, 4, 12, 5])
     with torch.inference_mode():
@@ -81,19 +83,21 @@ def test_learned_positions_end_where_they_end():
     """A model of 8 positions reads 8 and writes 8 (BOS is read, the last is not), and says so of what is longer."""
     fields = {"width": 16, "heads": 2, "positions": "learned", "max_positions": 8}
     search = SearchSettings(beams=1)
-    model = build_model(
-        plan_model(settle({"model": {"preset": "transformer", **fields}}).model), SIZE, SIZE, False, seed=3
+    model = fuse(
+        build_model(plan_model(settle({"model": {"preset": "transformer", **fields}}).model), SIZE, SIZE, False, seed=3)
     )
     seven, eight = decode(model, [[3] * 7, [3] * 8], search)
     assert len(seven[0].token_log_probs) <= 8
     assert eight == TooLong("source", 9, 8)
 
-    one_row = build_model(
-        plan_model(settle({"model": {"preset": "transformer-language", **fields}}).model),
-        SIZE,
-        SIZE,
-        True,
-        seed=3,
+    one_row = fuse(
+        build_model(
+            plan_model(settle({"model": {"preset": "transformer-language", **fields}}).model),
+            SIZE,
+            SIZE,
+            True,
+            seed=3,
+        )
     )
     three, six, seven = decode(one_row, [[3] * 3, [3] * 6, [3] * 7], search)
     assert len(three[0].token_log_probs) <= 4 + 1 and len(six[0].token_log_probs) == 1

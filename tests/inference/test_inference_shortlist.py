@@ -9,9 +9,10 @@ import torch
 from regard.config import SearchSettings, plan_model, settle
 from regard.data.lexicon import Lexicon
 from regard.inference import decode
+from regard.inference.ensemble import Ensemble
 from regard.inference.shortlist import ShortListed
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
-from regard.models.ensemble import Ensemble
 
 SIZE = 60
 GENERATOR = torch.Generator().manual_seed(3)
@@ -21,7 +22,7 @@ PREFIXES = [[7, 3 + i] for i in range(len(SOURCES))]
 
 def model_of(preset: str):
     config = plan_model(settle({"model": {"preset": preset, "width": 16, "depth": 1, "dropout": 0.1}}).model)
-    model = build_model(config, SIZE, SIZE, True, seed=1).eval()
+    model = fuse(build_model(config, SIZE, SIZE, True, seed=1)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))

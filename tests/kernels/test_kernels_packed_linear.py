@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.kernels import packed_linear
-from regard.kernels.packed_linear import LARGE, Product, filled_up
+from regard.kernels.packed_linear import LARGE, PackedLinear, padded_rows
 
 IN, OUT = 129, LARGE // 128
 
@@ -29,7 +29,7 @@ def test_a_product_is_linear(monkeypatch: pytest.MonkeyPatch, packs: bool, rows:
         monkeypatch.setattr(packed_linear, "_can_pack", lambda: False)
     weight, bias = weights()
     x = torch.randn(rows, IN, generator=torch.Generator().manual_seed(3))
-    product = Product.of(weight.requires_grad_(), bias)
+    product = PackedLinear.of(weight.requires_grad_(), bias)
     assert (product.packed is not None) == (packs and packed_linear._can_pack())
     with torch.no_grad():
         found = product(x)
@@ -38,7 +38,7 @@ def test_a_product_is_linear(monkeypatch: pytest.MonkeyPatch, packs: bool, rows:
 
 
 def test_rows_come_in_few_numbers() -> None:
-    assert [filled_up(rows) for rows in (3, 5, 6, 9, 16, 17, 32, 33, 320, 321)] == [
+    assert [padded_rows(rows) for rows in (3, 5, 6, 9, 16, 17, 32, 33, 320, 321)] == [
         5,
         5,
         8,
@@ -68,26 +68,26 @@ def test_the_probe_does_not_mind_who_asks() -> None:
 def test_gradients_go_through_it() -> None:
     weight, bias = weights()
     x = torch.randn(4, IN, generator=torch.Generator().manual_seed(3), requires_grad=True)
-    Product.of(weight, bias)(x).sum().backward()
+    PackedLinear.of(weight, bias)(x).sum().backward()
     torch.testing.assert_close(x.grad, weight.sum(0).expand(4, IN), rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("rows", [2, 5])
 def test_other_numbers_are_taken_as_torch_takes_them(rows: int) -> None:
-    product, x = Product.of(*weights()), torch.ones(rows, IN)
+    product, x = PackedLinear.of(*weights()), torch.ones(rows, IN)
     # not bfloat16: docs/experiments/memory-and-start.md#bfloat16-on-one-intel-machine
     with torch.inference_mode(), torch.autocast("cpu", torch.float16):
         assert product(x).dtype == torch.float16
 
 
 def test_rows_of_something_wider() -> None:
-    product, wide = Product.of(*weights()), torch.randn(7, 3 * IN)
+    product, wide = PackedLinear.of(*weights()), torch.randn(7, 3 * IN)
     with torch.inference_mode():
         torch.testing.assert_close(product(wide[:, IN : 2 * IN]), product(wide[:, IN : 2 * IN].contiguous()))
 
 
 def test_a_copy_multiplies_as_well() -> None:
-    product, x = Product.of(*weights()), torch.ones(3, IN)
+    product, x = PackedLinear.of(*weights()), torch.ones(3, IN)
     copy = deepcopy(product)
     assert copy.table is not product.table
     with torch.inference_mode():
@@ -96,13 +96,13 @@ def test_a_copy_multiplies_as_well() -> None:
 
 def test_what_is_not_packed() -> None:
     weight, bias = weights(torch.float64)
-    assert Product.of(weight, bias).packed is None  # oneDNN would round it
-    assert Product.of(weight[: OUT // 2].float(), bias[: OUT // 2].float()).packed is None  # small
+    assert PackedLinear.of(weight, bias).packed is None  # oneDNN would round it
+    assert PackedLinear.of(weight[: OUT // 2].float(), bias[: OUT // 2].float()).packed is None  # small
 
 
 def test_it_multiplies_by_weights_as_they_were() -> None:
     weight, bias = weights()
-    before, x = Product.of(weight, bias), torch.ones(3, IN)
+    before, x = PackedLinear.of(weight, bias), torch.ones(3, IN)
     with torch.inference_mode():
         expected = before(x)
         weight.zero_()

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.config import PRESETS, plan_model, settle
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 
@@ -80,7 +81,7 @@ def learn(preset: str, steps: int, rate: float, task: Callable[[Word], Word], wi
     if preset in ("convolution", "transformer", "transformer-language"):
         fields["depth"] = 2
     classes = 3 if task is commonest else 6
-    model = build_model(plan_model(settle({"model": fields}).model), 6, classes, shared=False, seed=1)
+    model = fuse(build_model(plan_model(settle({"model": fields}).model), 6, classes, shared=False, seed=1))
     adam = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
     generator = torch.Generator().manual_seed(1)
     for step in range(steps):

@@ -14,6 +14,7 @@ from regard.config import SearchSettings, plan_model, settle
 from regard.data.sources import EncodedImage
 from regard.errors import UserError
 from regard.inference import decode
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
@@ -26,7 +27,7 @@ DECODERS += [{"decoder": "transformer"}, {"decoder": "convolution"}]
 
 def small(fields: dict, words: int = WORDS, seed: int = 3) -> Model:
     sizes = {"width": 12, "heads": 3, "ffn_width": 14, "image_size": SIDE, "depth": 2}
-    return build_model(plan_model(settle({"model": {**sizes, **fields}}).model), words, SIZE, False, seed).eval()
+    return fuse(build_model(plan_model(settle({"model": {**sizes, **fields}}).model), words, SIZE, False, seed)).eval()
 
 
 @pytest.fixture(scope="module")

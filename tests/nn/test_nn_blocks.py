@@ -8,10 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from regard.kernels.dropout import add_dropped
-from regard.kernels.dropout import dropout as drop
 from regard.nn.blocks import FeedForward, Residual
-from regard.nn.embedding import Embedding, Output, Ready, output_size
+from regard.nn.embedding import Embedding, Output
 
 B, T, D, F, V = 2, 3, 4, 6, 7
 
@@ -93,66 +91,7 @@ def test_an_output_is_its_formula_tied_or_not() -> None:
             assert torch.allclose(output(x)[:, :, token], expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("large", [1, 2**18], ids=["packed", "small"])
-def test_an_output_layer_made_ready_is_the_layer_and_so_is_a_part_of_it(monkeypatch, large: int) -> None:
-    monkeypatch.setattr("regard.kernels.packed_linear.LARGE", large)
-    torch.manual_seed(6)
-    output, x = Output(D, V), torch.randn(B, T, D)
-    nn.init.normal_(output.bias)
-    ready, ids = Ready.of(output), torch.tensor([0, 2, V - 1])
-    for rows in (x, x[:1, :1]):
-        torch.testing.assert_close(ready(rows), output(rows).detach())
-        torch.testing.assert_close(ready.only(ids)(rows), output(rows)[:, :, ids].detach())
-    assert ready(x[:0]).shape == (0, T, V) and not ready(x).requires_grad
-    assert output_size(ready) == output_size(output) == V * (D + 1)
-
-
 def test_embedding_dropout_acts_in_training_only() -> None:
     embedding, ids = Embedding(V, 50, 0.5), torch.arange(V)[None]
     assert embedding(ids).eq(0).any()
     assert not embedding.eval()(ids).eq(0).any()
-
-
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
-@pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("batch", [5, 0])
-@pytest.mark.parametrize("frozen", [True, False])
-def test_a_feed_forward_layer_as_one_node_is_the_plain_one(
-    dropout: float, training: bool, batch: int, frozen: bool
-) -> None:
-    """Value and every gradient, with the same values dropped, of inputs that lie otherwise; frozen weights too."""
-    torch.manual_seed(5)
-    layer = stirred(FeedForward(D, F, "relu", dropout)).double().train(training)
-    layer.inner_proj.requires_grad_(not frozen)
-    x = torch.randn(T, batch, D, dtype=torch.double).transpose(0, 1).requires_grad_()
-    given = torch.randn(batch, D, T, dtype=torch.double).mT
-    inputs = (x, *(one for one in layer.parameters() if one.requires_grad))
-    torch.manual_seed(6)
-    ours = layer(x)
-    layer.activation = lambda values: nn.functional.relu(values)  # another name of it: not the node
-    torch.manual_seed(6)
-    plain = layer(x)
-    assert type(ours.grad_fn) is not type(plain.grad_fn)
-    torch.testing.assert_close(ours, plain)
-    for one, other in zip(
-        torch.autograd.grad(ours, inputs, given), torch.autograd.grad(plain, inputs, given), strict=True
-    ):
-        torch.testing.assert_close(one, other)
-
-
-def test_dropout_has_the_gradient_of_what_it_kept() -> None:
-    torch.manual_seed(7)
-    x, path = (torch.randn(40, 30, dtype=torch.double, requires_grad=True) for _ in range(2))
-    given = torch.randn(40, 30, dtype=torch.double)
-    dropped = drop(x, 0.25, True)
-    scale = torch.where(dropped == 0, 0.0, dropped / x).detach()
-    assert 0.65 < (scale > 0).double().mean() < 0.85 and scale.max() == pytest.approx(1 / 0.75)
-    torch.testing.assert_close(torch.autograd.grad(dropped, x, given)[0], given * scale)
-    torch.manual_seed(8)
-    joined = add_dropped(path, x, 0.25, True)
-    torch.manual_seed(8)
-    torch.testing.assert_close(joined, path + drop(x, 0.25, True))
-    of_path, of_x = torch.autograd.grad(joined, (path, x), given)
-    assert torch.equal(of_path, given)
-    torch.testing.assert_close(of_x, given * (joined - path).detach() / x.detach())
-    assert drop(x, 0.25, False) is x

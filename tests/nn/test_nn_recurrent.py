@@ -7,8 +7,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from regard.nn.recurrent import Stack, make_cell, state_at, turn_around
-from regard.nn.taps import Tap
+from regard.nn.recurrent import Stack, make_cell, reverse_sequence, state_at
 
 TWINS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 B, T, D, W, DEPTH = 3, 6, 5, 4, 2
@@ -75,11 +74,11 @@ def test_dropout_stands_between_layers_in_training_only() -> None:
     assert torch.equal(deep(x, deep.zero(x))[0], deep(x, deep.zero(x))[0])
 
 
-def test_turning_around_leaves_padding_where_it_is() -> None:
+def test_reversing_leaves_padding_where_it_is() -> None:
     values = torch.arange(10).view(2, 5, 1)
-    turned = turn_around(values, torch.tensor([3, 5]))
+    turned = reverse_sequence(values, torch.tensor([3, 5]))
     assert turned[:, :, 0].tolist() == [[2, 1, 0, 3, 4], [9, 8, 7, 6, 5]]
-    assert torch.equal(turn_around(turned, torch.tensor([3, 5])), values)
+    assert torch.equal(reverse_sequence(turned, torch.tensor([3, 5])), values)
 
 
 def test_each_row_ends_at_its_own_step() -> None:
@@ -90,26 +89,3 @@ def test_each_row_ends_at_its_own_step() -> None:
     for row, step in enumerate((2, 0, 5)):
         assert torch.equal(hidden[row], states[0][row, step])
         assert torch.equal(memory[row], states[1][row, step])
-
-
-@pytest.mark.parametrize("kind", TWINS)
-def test_unrolled_is_step_by_step_with_its_gradients(kind: str) -> None:
-    """Every state at every step, and what comes back to inputs, weights, biases and the first state."""
-    torch.manual_seed(4)
-    cell, x = make_cell(kind, D, W).double(), torch.randn(B, T, D, dtype=torch.double, requires_grad=True)
-    with torch.no_grad():
-        for parameter in cell.parameters():
-            parameter.normal_()
-    first = tuple(torch.randn(B, W, dtype=torch.double, requires_grad=True) for _ in range(cell.memories))
-    constant = torch.randn(B, cell.gates * W, dtype=torch.double, requires_grad=True)
-    slow = cell.unroll(x, first, constant, tap=Tap())  # which nobody watches
-    fast = cell.unroll(x, first, constant)
-    weights = [torch.randn(B, T, W, dtype=torch.double) for _ in slow]
-    results = []
-    for states in (slow, fast):
-        loss = sum((state * weight).sum() for state, weight in zip(states, weights, strict=True))
-        results.append(torch.autograd.grad(loss, [x, constant, *first, *cell.parameters()]))
-    for ours, theirs in zip(fast, slow, strict=True):
-        torch.testing.assert_close(ours, theirs)
-    for ours, theirs in zip(*results, strict=True):
-        torch.testing.assert_close(ours, theirs)

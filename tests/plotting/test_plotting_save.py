@@ -20,7 +20,7 @@ Image = pytest.importorskip("PIL.Image")
 
 
 def pixels(svg: str) -> np.ndarray:
-    return np.asarray(Image.open(io.BytesIO(png(svg))).convert("RGB"))
+    return np.asarray(Image.open(io.BytesIO(png(svg))).convert("RGBA"))[..., :3]
 
 
 def test_a_png_shows_the_shapes_and_the_text() -> None:
@@ -28,6 +28,10 @@ def test_a_png_shows_the_shapes_and_the_text() -> None:
     assert shown.shape == (40 * ZOOM, 60 * ZOOM, 3)
     assert tuple(shown[10, 10]) == (11, 61, 145) and tuple(shown[-2, 2]) == (255, 255, 255)
     assert (shown[:, 60:].min(-1) < 100).sum() > 40  # the letters
+
+
+def test_a_png_is_white_where_the_sheet_follows_the_page() -> None:
+    assert (pixels(sheet("t", 10, 10, [], adaptive=True)) == 255).all()
 
 
 def test_the_ending_decides(tmp_path: Path) -> None:

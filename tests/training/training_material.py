@@ -6,6 +6,7 @@ from regard.config import TrainingPlan, plan_model, settle
 from regard.data.batches import Pairs, encode_pairs
 from regard.data.corpus import Example
 from regard.data.tokenizer import Tokenizer
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.threads import configure_torch
 from regard.training.state import TrainingState, new_state
@@ -20,7 +21,9 @@ def fresh(training: TrainingPlan, preset: str = "transformer", **fields: float) 
     """Two small layers with much dropout, before the first step."""
     configure_torch(1)
     small = {"preset": preset, "width": 16, "heads": 2, "depth": 2, "dropout": 0.3, "attention_dropout": 0.1, **fields}
-    model = build_model(plan_model(settle({"model": small}).model), TOKENIZER.size, TOKENIZER.size, True, training.seed)
+    model = fuse(
+        build_model(plan_model(settle({"model": small}).model), TOKENIZER.size, TOKENIZER.size, True, training.seed)
+    )
     return new_state(model, training)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from regard.kernels.dropout import dropout
 from regard.nn.attention import (
     Additive,
     Attention,
@@ -144,7 +144,7 @@ def _blocks() -> Iterator[Brick]:
 def _drop(values: Tensor) -> Tensor:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)  # the same mask each time
-        return dropout(values.tanh(), 0.3, training=True)
+        return F.dropout(values.tanh(), 0.3)
 
 
 def _ends() -> Iterator[Brick]:

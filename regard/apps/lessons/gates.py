@@ -17,7 +17,7 @@ from regard.apps.lessons.training import trained_on
 from regard.config import Tree, merge
 from regard.data.examples import Example
 from regard.data.tokenizer import EOS
-from regard.models.classifier import Classifier
+from regard.models.classifier import ClassifierModel
 from regard.models.recurrent import RecurrentEncoder
 from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
@@ -35,7 +35,7 @@ def strings(distance: int, count: int) -> list[Example]:
     return [Example(text, text[0]) for text in drawn]
 
 
-def gradient_by_distance(model: Classifier, source: Tensor, labels: Tensor) -> list[float]:
+def gradient_by_distance(model: ClassifierModel, source: Tensor, labels: Tensor) -> list[float]:
     """‖∂ logit of the truth / ∂ embedding d letters before the last‖ for d = 0, 1, …, as a share of that at d = 0.
 
     source (B, S) without padding, each row ends with EOS, which is not counted; labels (B,); the mean over rows.
@@ -62,10 +62,10 @@ def remembered(job: Tree) -> dict[str, Any]:
         sources = pipeline.source_codec.encode_batch([example.source for example in first])
         source = torch.tensor([[*ids, EOS] for ids in sources])
         labels = torch.tensor([pipeline.run.target_codec.encode(example.target)[0] for example in first])
-        models = {"untrained": pipeline.untrained(pipeline.run.plan.training.seed).model, "trained": pipeline.model}
+        models = {"untrained": pipeline.untrained(pipeline.run.plan.training.seed).model, "trained": pipeline.run.model}
         answer: dict[str, Any] = {"accuracy": 100 * sum(right) / len(right)}
         for name, model in models.items():
-            assert isinstance(model, Classifier)
+            assert isinstance(model, ClassifierModel)
             answer[name] = gradient_by_distance(model, source, labels)
     return answer
 

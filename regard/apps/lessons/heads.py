@@ -50,8 +50,8 @@ def watched_words(pipeline: Pipeline, length: int) -> dict[str, Tensor]:
     ids = torch.tensor(pipeline.source_codec.encode_batch(words))
     source = torch.cat((ids, torch.full((WORDS, 1), EOS)), dim=1)
     target_in = torch.cat((torch.full((WORDS, 1), BOS), ids.flip(1)), dim=1)
-    with torch.inference_mode(), watching(pipeline.model) as watch:
-        pipeline.model(source, torch.ones_like(source, dtype=torch.bool), target_in)
+    with torch.inference_mode(), watching(pipeline.run.model) as watch:
+        pipeline.run.model(source, torch.ones_like(source, dtype=torch.bool), target_in)
     return {name.removesuffix(".weights"): seen for name, seen in watch.tensors().items() if name.endswith(".weights")}
 
 
@@ -59,7 +59,7 @@ def described(pipeline: Pipeline) -> list[dict[str, Any]]:
     """Each head: its strongest role above chance, and by how much the loss rises without it."""
     examples = [example for example in pipeline.run.examples("dev") if example.source != example.target][:WORDS]
     truths = [TokenTruth(aligned=mirrored(len(example.source))) for example in examples]
-    report = ablate_heads(pipeline.model, pipeline.batches(examples) or [])
+    report = ablate_heads(pipeline.run.model, pipeline.batches(examples) or [])
     without = {row.name: row.loss - report.whole.loss for row in report.rows}
     rows = []
     for head in measure_roles(pipeline.trace_all(examples), truths).heads:

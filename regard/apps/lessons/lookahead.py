@@ -17,8 +17,9 @@ from regard.config import Tree, merge, plan_model, settle
 from regard.data.examples import Example
 from regard.data.sources import token_ids
 from regard.data.vocabulary import EOS
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
-from regard.models.classifier import Classifier
+from regard.models.classifier import ClassifierModel
 from regard.pipeline import Pipeline
 from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
@@ -122,7 +123,7 @@ def states_at_word(pipeline: Pipeline, examples: list[Example]) -> Tensor:
         positions.append(next(index for index, word in enumerate(words) if word in MEANINGS))
     source = torch.tensor([[*row, EOS] for row in ids])  # every sentence has as many words
     with torch.inference_mode():
-        states = pipeline.model.encode(source, torch.ones_like(source, dtype=torch.bool)).states
+        states = pipeline.run.model.encode(source, torch.ones_like(source, dtype=torch.bool)).states
     return states[torch.arange(len(positions)), torch.tensor(positions)].clone()
 
 
@@ -155,8 +156,8 @@ def named(settings: Tree) -> Kinds:
     positions = torch.tensor([next(index for index, word in enumerate(row) if word in MEANINGS) for row in words])
     senses = torch.tensor([sentence.sense for sentence in known])
     config = plan_model(settle({"model": settings["model"]}).model)
-    model = build_model(config, len(vocabulary), len(SENSES), False, training["seed"])
-    assert isinstance(model, Classifier)
+    model = fuse(build_model(config, len(vocabulary), len(SENSES), False, training["seed"]))
+    assert isinstance(model, ClassifierModel)
 
     def logits(rows: Tensor) -> Tensor:
         states = model.encode(source[rows], torch.ones_like(source[rows], dtype=torch.bool)).states

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, bound, margin
 from regard.config import plan_model, settle
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.masks import causal_mask
@@ -101,7 +102,7 @@ def uniform(weights: Tensor) -> Tensor:
 def measure(preset: str, seed: int, length: int) -> tuple[list[Reach], Reach, dict[str, Tensor]]:
     """The decoder's attentions and its logits, with open and with fused attention; the control; matrices to draw."""
     tree = {"model": {"preset": preset, "width": WIDTH, "depth": DEPTH, "heads": 2}}
-    model = build_model(plan_model(settle(tree).model), LETTERS, LETTERS, True, seed)
+    model = fuse(build_model(plan_model(settle(tree).model), LETTERS, LETTERS, True, seed))
     target = torch.randint(4, LETTERS, (BATCH, length), generator=torch.Generator().manual_seed(seed))
     with watching(model) as watch:
         logits, inputs = teacher_forced(model, target)

@@ -14,8 +14,9 @@ from torch.nn import functional as F
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, margin, mean_range
 from regard.config import ModelPlan
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
-from regard.models.classifier import Classifier
+from regard.models.classifier import ClassifierModel
 from regard.models.transformer import Norm, TransformerEncoder
 from regard.nn.masks import key_mask
 from regard.nn.taps import watching
@@ -59,7 +60,7 @@ def passed(weights: Tensor, gradient: Tensor) -> Tensor:
 def measure(stack: Encoder) -> Saturation:
     """Forward and backward, in double precision: nothing vanishes by rounding."""
     config = ModelPlan(decoder="none", depth=stack.depth, norm=stack.norm, width=WIDTH, positions="none")
-    model = cast(Classifier, build_model(config, 1, CLASSES, False, stack.seed)).double()
+    model = cast(ClassifierModel, fuse(build_model(config, 1, CLASSES, False, stack.seed))).double()
     encoder = cast(TransformerEncoder, model.encoder)
     generator = torch.Generator().manual_seed(stack.seed)
     states = stack.scale * torch.randn(BATCH, LENGTH, WIDTH, generator=generator, dtype=torch.float64)

@@ -13,6 +13,7 @@ from torch import Tensor
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, bound, margin, mean_range
 from regard.apps.lessons.training import trained
 from regard.config import ModelPlan, Tree, merge, preset_fields
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.plotting import COLOURS, Axis, Bar, bar_chart
 
@@ -49,7 +50,7 @@ def residual(function: Callable[[Tensor], Tensor], inputs: Tensor, order: Tensor
 def encoder_residual(fields: Tree, seed: int) -> float:
     """Of an untrained model in double precision, on random tokens in random order."""
     config = ModelPlan.model_validate({**preset_fields("transformer"), "width": WIDTH, **fields})
-    model = build_model(config, VOCABULARY, VOCABULARY, True, seed).double().eval()
+    model = fuse(build_model(config, VOCABULARY, VOCABULARY, True, seed)).double().eval()
     generator = torch.Generator().manual_seed(seed)
     tokens = torch.randint(3, VOCABULARY, (BATCH, LENGTH), generator=generator)
     order = torch.randperm(LENGTH, generator=generator)

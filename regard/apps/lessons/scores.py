@@ -14,6 +14,7 @@ from regard.apps.lessons.reverse_task import reverse_task
 from regard.apps.lessons.training import greedy_report, trained
 from regard.apps.lessons.worker_pool import Progress
 from regard.config import Tree, merge, plan_model, settle
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.recurrent import RecurrentDecoder
 from regard.models.seq2seq import Seq2Seq
@@ -43,7 +44,7 @@ def costs(name: str, width: int) -> tuple[int, dict[str, Callable[[], None]]]:
     with the decoder's open loop for all scores; and attention alone with all queries at once, as in a Transformer.
     """
     config = plan_model(settle({"model": {"preset": PRESETS[name], "width": width, "dropout": 0.0}}).model)
-    model = build_model(config, VOCABULARY, VOCABULARY, True, seed=1)
+    model = fuse(build_model(config, VOCABULARY, VOCABULARY, True, seed=1))
     assert isinstance(model, Seq2Seq) and isinstance(model.decoder, RecurrentDecoder)
     generator = torch.Generator().manual_seed(1)
     source = torch.randint(4, VOCABULARY, (ROWS, LENGTH), generator=generator)

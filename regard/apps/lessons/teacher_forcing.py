@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from regard.apps.lessons.complexity import cpu_seconds, exponent, graph_depth
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, bound, margin, mean_range
 from regard.config import plan_model, settle
+from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
@@ -51,7 +52,7 @@ MODES = (
 
 def language_model(name: str, width: int, seed: int) -> Model:
     tree = {"model": {**PRESETS[name], "width": width, "depth": DEPTH, "heads": 4, "dropout": 0.0}}
-    return build_model(plan_model(settle(tree).model), LETTERS, LETTERS, True, seed)
+    return fuse(build_model(plan_model(settle(tree).model), LETTERS, LETTERS, True, seed))
 
 
 def all_at_once(model: Model, target: Tensor) -> Tensor:

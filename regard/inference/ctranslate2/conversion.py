@@ -16,6 +16,7 @@ from regard.config import ModelPlan
 from regard.data.lexicon import Lexicon
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.files import write_text
+from regard.inference.incremental.model import IncrementalModel
 from regard.models.seq2seq import Model, Seq2Seq
 from regard.models.transformer import TransformerDecoder, TransformerEncoder
 from regard.nn.attention import MultiHeadAttention
@@ -37,7 +38,7 @@ WANTED = {
 }
 
 
-def why_not(config: ModelPlan, model: Model) -> str | None:
+def why_not(config: ModelPlan, model: Model | IncrementalModel) -> str | None:
     """Why this model cannot run on CTranslate2, or None."""
     try:
         import ctranslate2  # noqa: F401

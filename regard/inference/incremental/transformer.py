@@ -1,186 +1,207 @@
-"""A Transformer's decoder, made ready to write token by token.
+"""Incremental decoding by a Transformer.
 
-Queries, keys and values of a layer are one product; the memory's keys and values of all layers are one product, made
-once; those of the tokens so far stand in one tensor with room for more, so that beams change places in one move. What
-joins the residual path is added by the product that makes it. In a layer no module is called: for a row or a few, that
-would take as long as what the module does.
+Queries, keys and values of a layer are one product; the memory's keys and values of all layers are one product,
+computed once; those of the tokens so far stand in one tensor with room for more, so that beams are reordered in one
+copy. The product that computes a sublayer's output also adds the residual. In a layer no module is called: for a row or
+a few, the call costs as much as the work.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.inference.incremental.model import IncrementalModel
+from regard.inference.incremental.output import OutputLayer, PackedOutput
 from regard.kernels.packed_linear import transposed
-from regard.models.seq2seq import OF_SOURCE, Decoder, Memory, State
-from regard.models.transformer import DecoderLayer, TransformerDecoder, TransformerState
+from regard.models.seq2seq import Record, Seq2Seq
+from regard.models.transformer import DecoderLayer, TransformerDecoder
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import Residual
 from regard.nn.masks import causal_mask, key_mask
-from regard.nn.positions import alibi, turns
-from regard.nn.taps import watched
+from regard.nn.positions import alibi, rotations
 
-ROOM = 16  # tokens that are written before the first move into a larger room
-TURNED = 256  # positions whose turns are made ready
+ROOM = 16  # tokens that are decoded before the first copy into a larger room
+ROTATIONS = 256  # positions whose rotations are computed once
 
 Change = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class Cache(State):
-    """Keys and values side by side. It is gone on from once: what comes next is written into its room."""
+class SourceCache(Record):
+    """The memory's keys and values side by side: (B, L, 2·H, S, K)."""
 
-    past: Tensor  # (R, L, 2·H, room, K), of the tokens so far
-    length: int
-    memory: Tensor = field(metadata=OF_SOURCE)  # (B, L, 2·H, S, K)
-    absent: Tensor | None = field(metadata=OF_SOURCE)  # (B, 1, 1, S): nought, or -inf where there is padding
+    keys_values: Tensor
+    padding: Tensor | None  # (B, 1, 1, S): zero, or -inf where there is padding; None: no padding
 
 
 @dataclass(frozen=True)
-class Around:
-    """What stands before and behind a sublayer, as its residual has it."""
+class TargetCache(Record):
+    """Keys and values of the tokens so far. It may be continued once: the next step writes into its room."""
+
+    keys_values: Tensor  # (R, L, 2·H, room, K)
+    length: int
+
+
+@dataclass(frozen=True)
+class Norms:
+    """What is done before and after a sublayer: one of them is the layer norm, or neither."""
 
     before: Change
     after: Change
 
     @classmethod
     def of(cls, residual: Residual) -> Self:
-        norm = norming(residual.norm)
-        return cls(norm if residual.place == "pre" else _as_it_is, norm if residual.place == "post" else _as_it_is)
+        norm, position = norm_function(residual.norm), residual.norm_position
+        return cls(norm if position == "pre" else _identity, norm if position == "post" else _identity)
 
 
 @dataclass(frozen=True)
-class ReadyLayer:
-    """A layer's weights, each standing as a product from the left takes it, (in, out): half of the time for a row."""
+class PackedLayer:
+    """A layer's weights, transposed, (in, out)."""
 
-    own: Tensor  # queries, keys and values side by side
-    own_output: Tensor
-    query: Tensor  # across
-    across_output: Tensor
+    self_input: Tensor  # queries, keys and values side by side
+    self_output: Tensor
+    cross_query: Tensor
+    cross_output: Tensor
     inner: Tensor
     inner_bias: Tensor
     outer: Tensor
     outer_bias: Tensor
     activation: Change
-    around: tuple[Around, Around, Around]  # self-attention, cross-attention, feed-forward
+    norms: tuple[Norms, Norms, Norms]  # self-attention, cross-attention, feed-forward
 
     @classmethod
     def of(cls, layer: DecoderLayer) -> Self:
-        own, across, forward = layer.self_attention, layer.cross_attention, layer.feed_forward
-        assert isinstance(across, MultiHeadAttention) and layer.cross_residual is not None
+        own, cross, forward = layer.self_attention, layer.cross_attention, layer.feed_forward
+        assert isinstance(cross, MultiHeadAttention) and layer.cross_residual is not None
         return cls(
             transposed(torch.cat((own.query_proj.weight, own.key_proj.weight, own.value_proj.weight))),
             transposed(own.output_proj.weight),
-            transposed(across.query_proj.weight),
-            transposed(across.output_proj.weight),
+            transposed(cross.query_proj.weight),
+            transposed(cross.output_proj.weight),
             transposed(forward.inner_proj.weight),
             forward.inner_proj.bias,
             transposed(forward.output_proj.weight),
             forward.output_proj.bias,
             forward.activation,
-            (Around.of(layer.self_residual), Around.of(layer.cross_residual), Around.of(layer.ffn_residual)),
+            (Norms.of(layer.self_residual), Norms.of(layer.cross_residual), Norms.of(layer.ffn_residual)),
         )
 
 
-class SteppingTransformer(Decoder[Cache | TransformerState]):
-    """Where somebody watches or asks for gradients, the decoder it was made of."""
+class IncrementalTransformer(IncrementalModel):
+    shares_memory = True
+
+    @classmethod
+    def of(cls, model: Seq2Seq) -> Self | None:
+        """None for other decoders."""
+        decoder = model.decoder
+        return cls(model, decoder) if isinstance(decoder, TransformerDecoder) else None
 
     @torch.no_grad()
-    def __init__(self, decoder: TransformerDecoder) -> None:
-        super().__init__()
-        self.decoder, self.output = decoder, decoder.output
+    def __init__(self, model: Seq2Seq, decoder: TransformerDecoder) -> None:
+        super().__init__(model)
+        self.encoder, self.embedding, self.position_embedding = model.encoder, decoder.embedding, decoder.positions
+        self._output = PackedOutput.of(decoder.output)
         own = next(iter(decoder.layers)).self_attention
-        across = [layer.cross_attention for layer in decoder.layers if layer.cross_attention is not None]
+        cross = [layer.cross_attention for layer in decoder.layers if layer.cross_attention is not None]
         self.heads, self.positions = own.heads, own.positions
-        self.layers = [ReadyLayer.of(layer) for layer in decoder.layers]
-        self.across = torch.cat([side.weight for one in across for side in (one.key_proj, one.value_proj)])
-        self.last = norming(decoder.norm)
-        places = torch.arange(TURNED, device=own.key_proj.weight.device)
-        self.turns = turns(places, own.key_proj.out_features // self.heads) if self.positions == "rotary" else None
+        self.layers = [PackedLayer.of(layer) for layer in decoder.layers]
+        self.source_proj = torch.cat([proj.weight for each in cross for proj in (each.key_proj, each.value_proj)])
+        self.last_norm = norm_function(decoder.norm)
+        self.rotations = None
+        if self.positions == "rotary":
+            positions = torch.arange(ROTATIONS, device=own.key_proj.weight.device)
+            self.rotations = rotations(positions, own.key_proj.out_features // self.heads)
 
-    def start(self, memory: Memory) -> Cache | TransformerState:
-        if watched() or torch.is_grad_enabled():
-            return self.decoder.start(memory)
-        (batch, length), layers = memory.mask.shape, len(self.layers)
-        each = F.linear(memory.states, self.across).view(batch, length, layers, 2 * self.heads, -1)
-        nothing = each.new_empty(batch, layers, 2 * self.heads, ROOM, each.shape[-1])
-        absent = None
-        if not bool(memory.mask.all()):
-            absent = torch.zeros_like(memory.mask, dtype=each.dtype).masked_fill_(~memory.mask, -torch.inf)
-        return Cache(nothing, 0, each.permute(0, 2, 3, 1, 4), None if absent is None else key_mask(absent))
+    @property
+    def output(self) -> OutputLayer:
+        return self._output
 
-    def advance(
-        self, tokens: Tensor, memory: Memory, state: Cache | TransformerState
-    ) -> tuple[Tensor, Cache | TransformerState]:
-        if isinstance(state, TransformerState):
-            return self.decoder.advance(tokens, memory, state)
-        assert not watched(), "who watches, watches from the start"
+    def encode(self, source: Tensor, mask: Tensor) -> SourceCache:
+        memory = self.encoder(source, mask)
+        (batch, length), layers = mask.shape, len(self.layers)
+        keys_values = F.linear(memory.states, self.source_proj).view(batch, length, layers, 2 * self.heads, -1)
+        padding = None
+        if not bool(mask.all()):
+            padding = key_mask(torch.zeros_like(mask, dtype=keys_values.dtype).masked_fill_(~mask, -torch.inf))
+        return SourceCache(keys_values.permute(0, 2, 3, 1, 4), padding)
+
+    def start(self, memory: Record) -> TargetCache:
+        assert isinstance(memory, SourceCache)
+        assert not torch.is_grad_enabled(), "steps write into the cache"
+        batch, layers, count, _, width = memory.keys_values.shape
+        return TargetCache(memory.keys_values.new_empty(batch, layers, count, ROOM, width), 0)
+
+    def advance(self, tokens: Tensor, memory: Record, state: Record) -> tuple[Tensor, TargetCache]:
+        assert isinstance(memory, SourceCache) and isinstance(state, TargetCache)
         before, after = state.length, state.length + tokens.shape[1]
-        past = with_room(state.past, before, after)
-        turned, bias = self._turned(before, after, past), self._bias(before, after, past.device)
-        states = self.decoder.positions(self.decoder.embedding.plain(tokens), before).flatten(0, 1)  # (R·T, D)
+        past = with_room(state.keys_values, before, after)
+        rotated, bias = self._rotations(before, after, past), self._bias(before, after, past.device)
+        states = self.position_embedding(self.embedding.plain(tokens), before).flatten(0, 1)  # (R·T, D)
         for index, layer in enumerate(self.layers):
-            own, across, forward = layer.around
-            product = torch.mm(own.before(states), layer.own)
-            context = self._look_back(product, past[:, index, :, :after], before, turned, bias)
-            states = own.after(torch.addmm(states, context, layer.own_output))
-            context = self._look_across(torch.mm(across.before(states), layer.query), state, index)
-            states = across.after(torch.addmm(states, context, layer.across_output))
+            own, cross, forward = layer.norms
+            product = torch.mm(own.before(states), layer.self_input)
+            context = self._self_attention(product, past[:, index, :, :after], before, rotated, bias)
+            states = own.after(torch.addmm(states, context, layer.self_output))
+            queries = torch.mm(cross.before(states), layer.cross_query)
+            context = self._cross_attention(queries, memory.keys_values[:, index], memory.padding)
+            states = cross.after(torch.addmm(states, context, layer.cross_output))
             hidden = layer.activation(torch.addmm(layer.inner_bias, forward.before(states), layer.inner))
             states = forward.after(torch.addmm(states, hidden, layer.outer).add_(layer.outer_bias))
-        return self.last(states).view(*tokens.shape, -1), Cache(past, after, state.memory, state.absent)
+        return self.last_norm(states).view(*tokens.shape, -1), TargetCache(past, after)
 
-    def _look_back(
-        self, product: Tensor, room: Tensor, before: int, turned: Tensor | None, bias: Tensor | None
+    def _self_attention(
+        self, product: Tensor, room: Tensor, before: int, rotated: Tensor | None, bias: Tensor | None
     ) -> Tensor:
-        """Queries, keys, values (R·T, 3·H·K) of new tokens → contexts (R·T, H·K); the room (R, 2·H, S, K) takes
-        the new keys and values in."""
+        """Queries, keys, values (R·T, 3·H·K) of new tokens → contexts (R·T, H·K); the new keys and values are written
+        into the room (R, 2·H, S, K)."""
         count, (rows, _, total, width) = self.heads, room.shape
         heads = product.view(rows, total - before, 3 * count, width)
-        if turned is not None:
-            torch.view_as_complex(heads[:, :, : 2 * count].unflatten(3, (-1, 2))).mul_(turned)
+        if rotated is not None:
+            torch.view_as_complex(heads[:, :, : 2 * count].unflatten(3, (-1, 2))).mul_(rotated)
         heads = heads.transpose(1, 2)  # (R, 3·H, T, K)
         room[:, :, before:] = heads[:, count:]
         context = F.scaled_dot_product_attention(heads[:, :count], room[:, :count], room[:, count:], bias)
         return context.transpose(1, 2).reshape(len(product), -1)
 
-    def _look_across(self, asked: Tensor, state: Cache, index: int) -> Tensor:
-        """Queries (R·T, H·K) → contexts. Rows that stand together share a memory: theirs are asked as if they were one
-        row's."""
-        count, memory = self.heads, state.memory[:, index]
-        queries = asked.view(memory.shape[0], -1, count, memory.shape[-1]).transpose(1, 2)
-        context = F.scaled_dot_product_attention(queries, memory[:, :count], memory[:, count:], state.absent)
-        return context.transpose(1, 2).reshape(asked.shape)
+    def _cross_attention(self, product: Tensor, memory: Tensor, padding: Tensor | None) -> Tensor:
+        """Queries (R·T, H·K), keys and values (B, 2·H, S, K) → contexts. The queries of hypotheses that share a row of
+        the memory are those of one row."""
+        count = self.heads
+        queries = product.view(memory.shape[0], -1, count, memory.shape[-1]).transpose(1, 2)
+        context = F.scaled_dot_product_attention(queries, memory[:, :count], memory[:, count:], padding)
+        return context.transpose(1, 2).reshape(product.shape)
 
-    def _turned(self, before: int, after: int, past: Tensor) -> Tensor | None:
+    def _rotations(self, before: int, after: int, past: Tensor) -> Tensor | None:
         """Of new tokens: (T, 1, K/2)."""
-        if self.turns is None:
+        if self.rotations is None:
             return None
-        ready = self.turns[before:after]
-        if len(ready) < after - before:
-            ready = turns(torch.arange(before, after, device=past.device), past.shape[-1])
-        return ready[:, None]
+        rotated = self.rotations[before:after]
+        if len(rotated) < after - before:
+            rotated = rotations(torch.arange(before, after, device=past.device), past.shape[-1])
+        return rotated[:, None]
 
     def _bias(self, before: int, after: int, device: torch.device) -> Tensor | None:
-        """What is added to the scores of new tokens: slopes, and nothing of what comes later (T, S)."""
+        """What is added to the scores of new tokens (T, S): ALiBi, and -inf for later positions."""
         alone = after - before == 1
         if alone and self.positions != "alibi":
             return None
-        places = torch.arange(after, device=device)
-        slopes = alibi(self.heads, places[before:], places) if self.positions == "alibi" else None
+        positions = torch.arange(after, device=device)
+        slopes = alibi(self.heads, positions[before:], positions) if self.positions == "alibi" else None
         if alone:
             return slopes
-        causes = causal_mask(after - before, after, device)
-        return (torch.zeros(causes.shape, device=device) if slopes is None else slopes).masked_fill(~causes, -torch.inf)
+        mask = causal_mask(after - before, after, device)
+        return (torch.zeros(mask.shape, device=device) if slopes is None else slopes).masked_fill(~mask, -torch.inf)
 
 
 def with_room(past: Tensor, before: int, after: int) -> Tensor:
-    """The same, or the first `before` of it in twice the room or more."""
+    """The cache, or a copy of its first `before` tokens with at least twice the room."""
     if after <= past.shape[3]:
         return past
     larger = past.new_empty(*past.shape[:3], 2 ** (after - 1).bit_length(), past.shape[4])
@@ -188,13 +209,13 @@ def with_room(past: Tensor, before: int, after: int) -> Tensor:
     return larger
 
 
-def norming(norm: nn.Module) -> Change:
+def norm_function(norm: nn.Module) -> Change:
     """What a norm does, without the call of a module around it."""
     if not isinstance(norm, nn.LayerNorm):
-        return _as_it_is
+        return _identity
     shape, weight, bias, eps = norm.weight.shape, norm.weight, norm.bias, norm.eps
     return lambda states: torch.layer_norm(states, shape, weight, bias, eps)
 
 
-def _as_it_is(states: Tensor) -> Tensor:
+def _identity(states: Tensor) -> Tensor:
     return states

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.apps.lessons.gates import bridged, gradient_by_distance, strings
-from regard.models.classifier import Classifier
+from regard.models.classifier import ClassifierModel
 from regard.models.recurrent import RecurrentEncoder
 from regard.nn.embedding import Embedding
 
@@ -14,7 +14,7 @@ from regard.nn.embedding import Embedding
 def test_a_linear_recurrence_loses_the_same_share_at_every_step() -> None:
     width, share = 6, 0.5
     encoder = RecurrentEncoder(Embedding(9, width, 0.0), "rnn", "forward", width, 1, 0.0)
-    model = Classifier(encoder, "last", 4, 0.0, None)
+    model = ClassifierModel(encoder, "last", 4, 0.0, None)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("bias") or "embedding" in name:

@@ -1,13 +1,13 @@
-"""An ensemble: the mean of its members' probabilities, at every step, ready for a search or not."""
+"""An ensemble: the mean of its members' probabilities, at every step."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from regard.inference.incremental import stepping
-from regard.models.ensemble import Ensemble
-from regard.models.seq2seq import Model
+from regard.inference.ensemble import Ensemble
+from regard.inference.incremental.cached_model import incremental
+from regard.inference.incremental.model import IncrementalModel
 
 TIGHT = {"atol": 2e-5, "rtol": 1e-4}
 
@@ -19,14 +19,14 @@ def test_it_is_the_mean_of_probabilities(tiny, rows) -> None:
         tiny("transformer-language", seed=3, shared=True),
     ]
     expected = sum(member(rows.source, rows.mask, rows.target).softmax(-1) for member in members) / 3
-    found = Ensemble(members)(rows.source, rows.mask, rows.target)
-    assert torch.allclose(found.exp(), expected, **TIGHT)
+    logits = Ensemble(members)(rows.source, rows.mask, rows.target)
+    assert torch.allclose(logits.exp(), expected, **TIGHT)
 
 
 def test_a_model_beside_itself_is_itself(tiny, rows) -> None:
     model = tiny("lstm-additive")
-    found = Ensemble([model, model])(rows.source, rows.mask, rows.target)
-    assert torch.allclose(found, model(rows.source, rows.mask, rows.target).log_softmax(-1), **TIGHT)
+    logits = Ensemble([model, model])(rows.source, rows.mask, rows.target)
+    assert torch.allclose(logits, model(rows.source, rows.mask, rows.target).log_softmax(-1), **TIGHT)
 
 
 def test_it_takes_what_all_members_take(tiny) -> None:
@@ -40,23 +40,22 @@ def test_it_takes_what_all_members_take(tiny) -> None:
 
 
 @pytest.mark.parametrize("large", [1, 2**18], ids=["packed", "small"])
-def test_made_ready_it_steps_as_before(tiny, rows, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_incremental_version_steps_as_before(tiny, rows, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.kernels.packed_linear.LARGE", large)
     ensemble = tiny("ensemble")
-    ready = stepping(ensemble)
-    assert isinstance(ready, Ensemble)
-    assert [type(one.decoder) for one in ready.members] != [type(one.decoder) for one in ensemble.members]
-    assert torch.allclose(steps(ready, rows), ensemble(rows.source, rows.mask, rows.target), **TIGHT)
+    fast = incremental(ensemble)
+    assert isinstance(fast, Ensemble)
+    assert not {type(member) for member in fast.members} & {type(member) for member in ensemble.members}
+    assert torch.allclose(steps(fast, rows), ensemble(rows.source, rows.mask, rows.target), **TIGHT)
 
 
-def steps(model: Model, rows) -> torch.Tensor:
-    """One token at a time, as a search asks: nothing but what is left of the memory once writing has begun."""
+def steps(model: IncrementalModel, rows) -> torch.Tensor:
+    """One token at a time."""
     with torch.inference_mode():
         memory = model.encode(rows.source, rows.mask)
         state, logits = model.start(memory), []
         for token in rows.target.split(1, dim=1):
             out, state = model.step(token, memory, state)
-            memory = memory.begun()
             logits.append(out)
     return torch.cat(logits, dim=1)
 
