@@ -11,7 +11,7 @@ import pyonmttok  # pyrefly: ignore[missing-import]
 import torch
 from _driver import Batch, Step, serve
 from eole.config.models import build_model_config  # pyrefly: ignore[missing-import]
-from eole.config.training import TrainingSettings  # pyrefly: ignore[missing-import]
+from eole.config.training import TrainingConfig  # pyrefly: ignore[missing-import]
 from eole.constants import DefaultTokens  # pyrefly: ignore[missing-import]
 from eole.models.model import EncoderDecoderModel  # pyrefly: ignore[missing-import]
 from eole.utils.loss import LossCompute  # pyrefly: ignore[missing-import]
@@ -32,7 +32,7 @@ def eole_model(fields: dict[str, Any]) -> tuple[EncoderDecoderModel, dict[str, A
     vocabularies = {"src": vocabulary, "tgt": vocabulary, "specials": SPECIALS}
     vocabularies["decoder_start_token"] = DefaultTokens.BOS
     settings = _transformer(fields) if fields["preset"] == "transformer" else _recurrent(fields)
-    training = TrainingSettings(
+    training = TrainingConfig(
         dropout=[fields["dropout"]],
         attention_dropout=[0.0],
         label_smoothing=0.1,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import regard  # noqa: F401 - before torch: it sets how long waiting threads spin
+
+# isort: split
 import atexit
 import sys
 from typing import Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from contextlib import suppress
 from types import TracebackType
@@ -17,7 +18,9 @@ class WorkerProcess:
 
     def __init__(self, command: list[str]) -> None:
         try:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_environment()
+            )
         except OSError as error:
             raise LeftOutError(f"it did not start: {error}") from None
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -54,3 +57,8 @@ class WorkerProcess:
             return self._process.wait()
         finally:
             self._stdout.close()
+
+
+def _environment() -> dict[str, str]:
+    """This process' own without what regard sets in it: each system's threads wait as they do for its users."""
+    return {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}

@@ -84,21 +84,28 @@ def main() -> None:
             sys.exit(str(error))
         return
     with tempfile.TemporaryDirectory() as folder:
-        steps = {} if options.steps is None else {"training": {"steps": options.steps}}
-        trees = [merge(read_recipe("dates"), changes, steps) for changes in DATES]
-        runs = [str(regard.train(tree, Path(folder) / str(index)).path) for index, tree in enumerate(trees)]
-        for run in runs:
-            texts = [example.source for example in _load(run, "torch").run.examples("test")]
-            _measure(run, texts[: options.sentences], options)
+        for run in trained_runs(Path(folder), options.steps):
+            _measure(run, test_sources(run)[: options.sentences], options)
+
+
+def trained_runs(folder: Path, steps: int | None) -> list[str]:
+    """Models trained on dates, for so many steps (None: as the recipe says)."""
+    changed = {} if steps is None else {"training": {"steps": steps}}
+    trees = [merge(read_recipe("dates"), changes, changed) for changes in DATES]
+    return [str(regard.train(tree, folder / str(index)).path) for index, tree in enumerate(trees)]
+
+
+def test_sources(run: str) -> list[str]:
+    return [example.source for example in load_model(run, "torch").run.examples("test")]
 
 
 def _measure(run: str, texts: list[str], options: argparse.Namespace) -> None:
-    model = _load(run, "torch")
+    model = load_model(run, "torch")
     with ExitStack() as stack:
-        engines = _own_engines(run, "regard", texts) | _by_hand_engines(model, texts)
-        versions = _enter_peers(engines, model, texts, Path(options.peers).expanduser(), stack)
+        engines = own_engines(run, "regard", texts) | by_hand_engines(model, texts)
+        versions = enter_peers(engines, model, texts, Path(options.peers).expanduser(), stack)
         for other in options.beside:
-            engines |= _own_engines(other, other, texts)
+            engines |= own_engines(other, other, texts)
         packages = ("ctranslate2",) if any("ctranslate2" in name.lower() for name in engines) else ()
         speeds = _speeds(engines, texts, options.rounds)
     print(f"## Decoding, {model.run.plan.model.preset}: {len(texts):,} sentences, sentences a second\n")
@@ -117,18 +124,23 @@ def _speeds(engines: dict[str, Translate], texts: list[str], rounds: int) -> dic
         for mode, (_, beams, single) in enumerate(MODES):
             some = texts[::10] if single else texts
             for name in list(speeds):
-                start = time.perf_counter()
                 try:
-                    for part in [[text] for text in some] if single else [some]:
-                        engines[name](part, beams)
-                    speeds[name][mode].append(len(some) / (time.perf_counter() - start))
+                    speeds[name][mode].append(sentence_rate(engines[name], some, beams, single))
                 except LeftOutError as error:
                     leave_out(name, error)
                     del speeds[name]
     return speeds
 
 
-def _enter_peers(
+def sentence_rate(translate: Translate, texts: list[str], beams: int, single: bool) -> float:
+    """Sentences a second; `single`: one at a time."""
+    start = time.perf_counter()
+    for part in [[text] for text in texts] if single else [texts]:
+        translate(part, beams)
+    return len(texts) / (time.perf_counter() - start)
+
+
+def enter_peers(
     engines: dict[str, Translate], model: Translator, texts: list[str], folder: Path, stack: ExitStack
 ) -> list[str]:
     """Adds the peers that have such a model to the engines; returns their versions."""
@@ -152,7 +164,7 @@ def _enter_peers(
     return versions
 
 
-def _by_hand_engines(model: Translator, texts: list[str]) -> dict[str, Translate]:
+def by_hand_engines(model: Translator, texts: list[str]) -> dict[str, Translate]:
     """CTranslate2 where it takes the model, warmed up."""
     if why_not(model.run.plan.model, model.model):
         return {}
@@ -163,13 +175,13 @@ def _by_hand_engines(model: Translator, texts: list[str]) -> dict[str, Translate
     return engines
 
 
-def _own_engines(run: str, name: str, texts: list[str]) -> dict[str, Translate]:
+def own_engines(run: str, name: str, texts: list[str]) -> dict[str, Translate]:
     """Every engine of ours that takes the run's model, warmed up."""
-    plain = _load(run, "torch")
+    plain = load_model(run, "torch")
     fast = () if why_not(plain.run.plan.model, plain.model) else ("ctranslate2", "ctranslate2-int8")
     engines: dict[str, Translate] = {}
     for engine in ("torch", *fast):
-        model = _load(run, engine)
+        model = load_model(run, engine)
         engines[f"{name}, {engine}"] = _ours(model)
         if model.run.lexicon is not None:
             engines[f"{name}, {engine}, short list"] = _ours(model, short_list=True)
@@ -178,7 +190,7 @@ def _own_engines(run: str, name: str, texts: list[str]) -> dict[str, Translate]:
     return engines
 
 
-def _load(run: str, engine: str) -> Translator:
+def load_model(run: str, engine: str) -> Translator:
     model = regard.load(run, 2, engine=engine)  # pyrefly: ignore[bad-argument-type]
     assert isinstance(model, Translator)
     return model

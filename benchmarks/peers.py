@@ -65,7 +65,7 @@ def main() -> None:
     torch.set_num_threads(2)
     pairs, size = some_pairs(options)
     models = {name: {**fields, "size": size} for name, fields in MODELS.items() if options.model in name}
-    pythons = _pythons({fields["preset"] for fields in models.values()}, Path(options.folder).expanduser())
+    pythons = interpreters({fields["preset"] for fields in models.values()}, Path(options.folder).expanduser())
     print(f"## Training beside peers: batches of {BATCH_TOKENS} padded tokens, vocabulary {size:,}\n")
     versions = [python.versions for python in pythons.values() if python.versions]
     print("; ".join([machine(), *versions, f"2 threads; sgemm {sgemm():.0f} GFLOPS"]), end="; ")
@@ -76,7 +76,7 @@ def main() -> None:
     print("peaks of all processes, mapped files and shared memory counted once")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "batches.npz"
-        _store(pairs, data, options.steps + 1)
+        store_batches(pairs, data, options.steps + 1)
         for name, fields in models.items():
             entered = {system: python.path for system, python in pythons.items() if fields["preset"] in system.models}
             print(f"\n### {name}\n\n| system | target tokens/s | regard over it | peak memory, all processes, MiB |")
@@ -84,7 +84,7 @@ def main() -> None:
             print(*_lines(_measure(fields, entered, data, options.rounds)), sep="\n", flush=True)
 
 
-def _pythons(presets: set[object], folder: Path) -> dict[System, Interpreter]:
+def interpreters(presets: set[object], folder: Path) -> dict[System, Interpreter]:
     """The systems that have one of these models, and the Python that each runs in."""
     pythons = {}
     for system in SYSTEMS:
@@ -98,19 +98,31 @@ def _pythons(presets: set[object], folder: Path) -> dict[System, Interpreter]:
     return pythons
 
 
+def start(
+    fields: dict[str, Any],
+    entered: dict[System, Path],
+    data: Path,
+    stack: ExitStack,
+    batch_tokens: int = BATCH_TOKENS,
+) -> dict[System, WorkerProcess]:
+    """A process for each system, ready to train; they end with the stack."""
+    running: dict[System, WorkerProcess] = {}
+    for system, python in entered.items():
+        own = {} if system.processes is None else {"processes": system.processes, "batch_tokens": batch_tokens}
+        command = [str(python), str(HERE / system.script), str(data), json.dumps({**fields, **own})]
+        try:
+            running[system] = stack.enter_context(WorkerProcess(command))
+        except LeftOutError as error:
+            leave_out(system.name, error)
+    return running
+
+
 def _measure(
     fields: dict[str, Any], entered: dict[System, Path], data: Path, rounds: int
 ) -> dict[System, list[tuple[float, float]]]:
     """Tokens a second and peak memory of each round, of every system that finished."""
     with ExitStack() as stack:
-        running: dict[System, WorkerProcess] = {}
-        for system, python in entered.items():
-            own = {} if system.processes is None else {"processes": system.processes, "batch_tokens": BATCH_TOKENS}
-            command = [str(python), str(HERE / system.script), str(data), json.dumps({**fields, **own})]
-            try:
-                running[system] = stack.enter_context(WorkerProcess(command))
-            except LeftOutError as error:
-                leave_out(system.name, error)
+        running = start(fields, entered, data, stack)
         measured: dict[System, list[tuple[float, float]]] = {system: [] for system in running}
         for _ in range(rounds):
             for system in list(measured):
@@ -132,10 +144,10 @@ def _lines(measured: dict[System, list[tuple[float, float]]]) -> Iterator[str]:
         yield f"| {system.name} | {spread(speeds)} | {ratio} | {own[-1][1]:,.0f} |"
 
 
-def _store(pairs: Pairs, path: Path, count: int) -> None:
+def store_batches(pairs: Pairs, path: Path, count: int, batch_tokens: int = BATCH_TOKENS) -> None:
     """The first batches as every system gets them, and all pairs, of which ours makes the same ones."""
     arrays: dict[str, np.ndarray] = {}
-    for index, rows in enumerate(plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[:count]):
+    for index, rows in enumerate(plan(pairs, batch_tokens, seed=1, epoch=0)[:count]):
         batch = make_batch(pairs, rows)
         for kind in ("source", "source_mask", "target_in", "target_out"):
             arrays[f"{index}/{kind}"] = getattr(batch, kind).numpy()

@@ -58,16 +58,17 @@ class Run:
 
     def examples(self, split: Literal["dev", "test"]) -> list[Example]:
         """The development or test examples that were stored with the run; names of pictures lead into it."""
-        found = read_examples(self.path, split)
+        examples = read_examples(self.path, split)
         if self.source_codec.kind != "images":
-            return found
+            return examples
         return [
-            one if is_scene(one.source) else Example(f"{self.path / 'data' / one.source}", one.target) for one in found
+            example if is_scene(example.source) else Example(f"{self.path / 'data' / example.source}", example.target)
+            for example in examples
         ]
 
     @cached_property
     def lexicon(self) -> Lexicon | None:
-        """What the training pairs tell of which token becomes which."""
+        """Which target tokens are likely for a source token, learned from the training pairs."""
         if not (self.path / LEXICON).is_file():
             return None
         tensors, _ = read_tensors(self.path / LEXICON)

@@ -20,7 +20,7 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
 DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
-Score = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
+ScoreKind = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
 PICTURE_ENCODERS = ("grid", "patches")
@@ -100,7 +100,7 @@ class ModelFields(Section, Generic[Open]):
     """which way a recurrent encoder reads"""
     context: Literal["first-state", "every-step", "attention"] | Open = by_preset("attention")
     """recurrent decoder: the summary is its first state; is fed to every step too; or it attends to the memory"""
-    score: Score | Open = by_preset("additive")
+    score: ScoreKind | Open = by_preset("additive")
     """recurrent decoder: how a state is compared with the memory"""
     query: Literal["state", "state-and-token"] | Open = chosen("state-and-token for sentences, else state", "state")
     """recurrent decoder: the query of its attention: the last state, or that and the last token"""

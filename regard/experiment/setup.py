@@ -135,7 +135,7 @@ def _check_fit(plan: Plan, corpus: Corpus) -> None:
 def _longest(plan: Plan, model: Model, examples: list[Example]) -> int:
     """Tokens that a side may have, without its mark: as set, or fewer where the model's positions end before."""
     limits = [limit - 1 for limit in (model.max_source, model.max_target) if limit is not None]
-    if model.max_total is not None:  # source and target stand behind one another, each with a mark
+    if model.max_total is not None:  # the target follows the source, each with a mark
         paired = any(example.source for example in examples)  # otherwise the target has the whole row
         limits.append(model.max_total // 2 - 1 if paired else model.max_total - 2)
     return min([plan.data.max_tokens, *limits])

@@ -28,7 +28,7 @@ from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 from regard.threads import ThreadPool
 
-FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, and numbers of an output layer that one thread sees to as fast as two
+FEW, SHORT, SMALL = 8, 100, 2**22  # rows, tokens, numbers of an output layer: up to here one thread is as fast as two
 AnyModel = Model | IncrementalModel
 ProgressCallback = Callable[[int], None]
 """Called after each batch with the number of sentences that it held."""
@@ -114,8 +114,8 @@ def decode(
 
 
 def _parallel_batches(model: AnyModel) -> int:
-    """How many batches may be searched at once: operations as small as these lose more at the barriers of two threads
-    than they win, so half of the threads have a batch each; where they can be halved, and nobody watches."""
+    """How many batches are searched in parallel. Small operations lose more at the barriers of two threads than they
+    gain, so two batches have half of the threads each: if the number is even and no tap is watched."""
     whole = torch.get_num_threads() % 2 or watched() or device_of(model).type != "cpu"
     return 1 if whole else 2
 
@@ -123,10 +123,9 @@ def _parallel_batches(model: AnyModel) -> int:
 def _workers_and_threads(
     model: IncrementalModel, batches: Sequence[Sequence[int]], longest: int, parallel: int, config: SearchSettings
 ) -> tuple[int, int]:
-    """Batches at a time, and torch's threads for each. What one row multiplies, or a few with a short list, one thread
-    has read before two have met
-    (docs/experiments/decoding-speed.md#peers-that-end-where-the-model-does); but for a long
-    text, or a large output layer, there is more to do."""
+    """Batches searched in parallel, and torch's threads for each. A single row, or a few with a short list, is faster
+    with one thread (docs/experiments/decoding-speed.md#peers-that-end-where-the-model-does), unless the text is long
+    or the output layer large."""
     threads = torch.get_num_threads()
     if len(batches) > 1:
         return parallel, threads // parallel
@@ -144,7 +143,7 @@ def _batches(sizes: Mapping[int, tuple[int, int]], parallel: int, config: Search
     groups: dict[int, list[int]] = defaultdict(list)
     for row, (_, prefix) in sizes.items():
         groups[prefix].append(row)
-    parted = parallel if len(groups) == 1 and not config.short_list else 1  # several groups are shared out as they are
+    parted = parallel if len(groups) == 1 and not config.short_list else 1  # several groups are batches already
     batches = []
     for prefix in sorted(groups, reverse=True):
         lengths = [max(sizes[row]) for row in groups[prefix]]

@@ -32,6 +32,13 @@ def test_a_conversation_goes_on_line_by_line() -> None:
         assert peer.ask("two") == "heard two"
 
 
+def test_threads_of_peers_wait_as_they_do_for_their_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOMP_SPINCOUNT", "1000")
+    code = "import os; print('ready', flush=True); input(); print(os.environ.get('GOMP_SPINCOUNT'), flush=True)"
+    with WorkerProcess(_python(code)) as peer:
+        assert peer.ask("go") == "None"
+
+
 @pytest.mark.parametrize("command", [_python("raise SystemExit(7)"), ["/nowhere/python", "script.py"]])
 def test_who_does_not_start_says_so(command: list[str]) -> None:
     with pytest.raises(LeftOutError, match=r"did not start: .*(code 7|No such file)"):
