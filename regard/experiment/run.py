@@ -37,7 +37,7 @@ from regard.threads import configure_torch
 from regard.training import loop
 from regard.training.checkpoint_selection import SelectedCheckpoint, select_checkpoint
 from regard.training.curve import curve_svg
-from regard.training.distributed import broadcast_object, torchrun_rank, torchrun_world_size
+from regard.training.distributed import share_result, torchrun_rank, torchrun_world_size
 from regard.training.microbatches import microbatch_plan
 from regard.training.replica import follow_torchrun
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
@@ -127,7 +127,7 @@ def run_experiment(settings: Settings, out: Path | str, resume: bool = False, pr
     for text in result.summary():
         line.say(text)
     if torchrun_world_size() > 1:
-        broadcast_object(result)
+        share_result(result)
     return result
 
 

@@ -204,6 +204,14 @@ def broadcast_object(value: Any = None) -> Any:
     return values[0]
 
 
+def share_result(value: Any = None) -> Any:
+    """Rank 0's value, on every rank. Rank 0 waits until all have it: were it to end sooner, they could lose it."""
+    value = broadcast_object(value)
+    received = [torch.zeros(1) for _ in range(dist.get_world_size())] if dist.get_rank() == 0 else None
+    dist.gather(torch.zeros(1), received, dst=0)
+    return value
+
+
 def is_lost_connection(error: RuntimeError) -> bool:
     """Gloo has no class of errors of its own."""
     return "onnection" in str(error) or "gloo" in str(error) or "Timed out" in str(error)
