@@ -17,6 +17,7 @@ from regard.training.distributed import (
     is_lost_connection,
     join_local,
     join_torchrun,
+    share_result,
 )
 from regard.training.loop import epochs, total_steps, update
 from regard.training.microbatches import Microbatches, Position, accumulate, trained_parameters
@@ -46,7 +47,7 @@ def follow_torchrun() -> Any:
     try:
         with Interrupt() as interrupt:
             train_replica(broadcast_object(), interrupt)
-        return broadcast_object()
+        return share_result()
     except RuntimeError as error:
         if not is_lost_connection(error):
             raise

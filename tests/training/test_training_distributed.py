@@ -248,7 +248,8 @@ def test_torchrun_trains_as_one_process(tmp_path: Path) -> None:
     errors = []
     for launcher, out in ((torchrun, "ranks"), (["regard"], "single")):
         command = [sys.executable, "-m", *launcher, "train", str(recipe), "--out", str(tmp_path / out)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
         errors.append(done.stderr)
     ranks, single = (read_tensors(tmp_path / out / "model.safetensors")[0] for out in ("ranks", "single"))
     assert all(torch.equal(ranks[name], single[name]) for name in single)
