@@ -137,21 +137,21 @@ def _workers_and_threads(
 
 def _batches(sizes: Mapping[int, tuple[int, int]], parallel: int, config: SearchSettings) -> list[list[int]]:
     """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: tokens of each
-    row's source and prefix, with their marks. What fits in one batch is not parted, and what a short list lets a
-    sentence have does not depend on the threads."""
+    row's source and prefix, with their marks. What fits in one batch is not split, and the tokens of a short list
+    do not depend on the threads."""
     budget = config.batch_tokens // (config.n_best if config.sample else config.beams)
     groups: dict[int, list[int]] = defaultdict(list)
     for row, (_, prefix) in sizes.items():
         groups[prefix].append(row)
-    parted = parallel if len(groups) == 1 and not config.short_list else 1  # several groups are batches already
+    parts = parallel if len(groups) == 1 and not config.short_list else 1  # several groups are batches already
     batches = []
     for prefix in sorted(groups, reverse=True):
         lengths = [max(sizes[row]) for row in groups[prefix]]
         planned = list(plan_batches(lengths, budget))
-        if parted > 1 and len(planned) > 1:
+        if parts > 1 and len(planned) > 1:
             usual = max(budget * len(lengths) // sum(lengths), 1)
-            planned = list(plan_batches(lengths, budget, parted, usual))
-        batches += [[groups[prefix][place] for place in places] for places in planned]
+            planned = list(plan_batches(lengths, budget, parts, usual))
+        batches += [[groups[prefix][index] for index in indices] for indices in planned]
     return batches
 
 
@@ -161,8 +161,8 @@ def classify(
     """The probability of each class (C of them) for each source, or the reason why there is none; in input order."""
     results: list[tuple[float, ...] | TooLong | None] = [too_long(model, source) for source in sources]
     rows = [row for row, problem in enumerate(results) if problem is None]
-    for places in plan_batches([len(sources[row]) + 1 for row in rows], batch_tokens):
-        batch = [rows[place] for place in places]
+    for indices in plan_batches([len(sources[row]) + 1 for row in rows], batch_tokens):
+        batch = [rows[index] for index in indices]
         with evaluating(model):
             source, mask = pad_sources([sources[row] for row in batch], device_of(model))
             begin = torch.full((len(batch), 1), BOS, device=source.device)
@@ -183,14 +183,14 @@ def plan_batches(
     most = most or max(len(lengths), 1)
     batch: list[int] = []
     size, few = 0, min((most + 1) // 2, -(-len(lengths) // threads))
-    for number, place in enumerate(sorted(range(len(lengths)), key=lambda place: -lengths[place])):
+    for number, index in enumerate(sorted(range(len(lengths)), key=lambda index: -lengths[index])):
         if batch and (len(batch) == size or lengths[batch[0]] * (len(batch) + 1) > batch_tokens):
             yield batch
             batch = []
         if not batch:
             left = len(lengths) - number
             size = left if 2 * left < 3 * few else min(most, max(-(-left // threads), few))
-        batch.append(place)
+        batch.append(index)
     if batch:
         yield batch
 

@@ -1,7 +1,7 @@
 """Beam search over any model, all sentences and beams at once.
 
 Rules, those of fairseq and Vaswani 2017 in the main:
-- A step looks at the 2N most probable continuations of a sentence. Those that end in EOS and are among the first N
+- A step considers the 2N most probable continuations of a sentence. Those that end in EOS and are among the first N
   are finished; the N best others live on.
 - score = log_prob / length^alpha, length counting EOS. It ranks finished hypotheses only: live ones have one length.
 - A sentence is done when it has N finished hypotheses of which the worst that would be returned scores no less than

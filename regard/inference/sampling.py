@@ -20,7 +20,7 @@ FEW = 256  # tokens that mostly hold top_p together; finding them is 6 times as 
 def sentence_seed(seed: int, source: Sequence[object], prefix: Sequence[int]) -> int:
     """A seed made of the run's seed and the sentence itself.
 
-    So a sentence draws the same samples alone, in any batch, at any place of the input; equal sentences draw equal
+    So a sentence draws the same samples alone, in any batch, at any index of the input; equal sentences draw equal
     samples (ask for n_best, or change the seed, for others).
     """
     text = f"{seed}|{list(source)}|{list(prefix)}".encode()
@@ -43,8 +43,8 @@ def sample(
 
     def draw(log_probs: Tensor, rows: Tensor, step: int) -> Tensor:
         probabilities, ids = candidates(log_probs, config.temperature, config.top_k, config.top_p)
-        place = quantile(probabilities, uniform[rows, step])
-        return place if ids is None else ids.gather(1, place.unsqueeze(1)).squeeze(1)
+        index = quantile(probabilities, uniform[rows, step])
+        return index if ids is None else ids.gather(1, index.unsqueeze(1)).squeeze(1)
 
     drawn = grow(model, memory.select(repeated), first[repeated], limits, config.length_penalty, draw)
     grouped = [drawn[start : start + samples] for start in range(0, len(drawn), samples)]
@@ -71,14 +71,14 @@ def candidates(log_probs: Tensor, temperature: float, top_k: int, top_p: float) 
 
 
 def quantile(probabilities: Tensor, uniform: Tensor) -> Tensor:
-    """The place in each row where the cumulated probability passes u of its total: (R, K), (R,) → (R,)."""
+    """The index in each row where the cumulated probability passes u of its total: (R, K), (R,) → (R,)."""
     cumulated = probabilities.cumsum(-1)
     threshold = uniform.unsqueeze(1) * cumulated[:, -1:]
-    place = torch.searchsorted(cumulated, threshold, right=True).squeeze(1)
-    # rounding may put the threshold onto the total: then the last place that has any probability
-    places = torch.arange(probabilities.shape[1], device=probabilities.device)
-    last = torch.where(probabilities > 0, places, -1).amax(-1)
-    return torch.minimum(place, last)
+    index = torch.searchsorted(cumulated, threshold, right=True).squeeze(1)
+    # rounding may put the threshold onto the total: then the last index that has any probability
+    indices = torch.arange(probabilities.shape[1], device=probabilities.device)
+    last = torch.where(probabilities > 0, indices, -1).amax(-1)
+    return torch.minimum(index, last)
 
 
 def _draws(seeds: Sequence[int], samples: int, steps: int) -> Tensor:

@@ -1,6 +1,6 @@
 """The feed-forward layer with relu as one node of the graph.
 
-What stands between its two products is computed in place, and only what remains of the hidden values is saved:
+What lies between its two products is computed in place, and only what remains of the hidden values is saved:
 docs/experiments/training-speed.md#where-the-time-of-a-step-goes
 """
 

@@ -1,4 +1,4 @@
-"""Convolution as the third way (Gehring 2017): neighbours talk, depth widens the view, attention joins the two sides.
+"""Convolutional encoder and decoder (Gehring 2017): layers see neighbours, depth widens the view, attention joins both.
 
     encoder layer   x = x + GLU(conv(x)), centred
     decoder layer   x = x + GLU(conv(x)), causal;  x = x + CrossAttention(x, memory)
@@ -75,8 +75,8 @@ class CausalLayer(nn.Module):
         states = self.residual.after(states, self.convolution(inputs, before))
         context = self.cross_attention(self.cross_residual.before(states), keys, values, mask)
         states = self.cross_residual.after(states, context)
-        seen = torch.cat((before, inputs), dim=1)
-        return self.states(states), seen[:, seen.shape[1] - self.convolution.past :]
+        inputs = torch.cat((before, inputs), dim=1)
+        return self.states(states), inputs[:, inputs.shape[1] - self.convolution.past :]
 
 
 @dataclass(frozen=True)

@@ -138,8 +138,8 @@ class RecurrentDecoder(Decoder[RecurrentState]):
         """s_0 = tanh(W c) for every layer."""
         cells = list(self.stack.layers)
         pieces = torch.tanh(self.bridge(memory.summary)).chunk(len(cells) * cells[0].memories, dim=-1)
-        each = cells[0].memories
-        layers = tuple(tuple(pieces[i * each : (i + 1) * each]) for i in range(len(cells)))
+        count = cells[0].memories
+        layers = tuple(tuple(pieces[i * count : (i + 1) * count]) for i in range(len(cells)))
         return RecurrentState(layers)
 
     def advance(self, tokens: Tensor, memory: Memory, state: RecurrentState) -> tuple[Tensor, RecurrentState]:

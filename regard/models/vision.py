@@ -21,7 +21,7 @@ from regard.nn.taps import Tap
 
 
 class Canvas(nn.Module):
-    """Bytes → pixels in [-1, 1], augmented in training; and where each cell is, with the word that goes along."""
+    """Bytes → pixels in [-1, 1], augmented in training; and the vectors of the cells' positions and of the word."""
 
     def __init__(self, words: int, width: int, side: int, cell: int, augment: float) -> None:
         super().__init__()
@@ -37,8 +37,8 @@ class Canvas(nn.Module):
         pixels = pixels.to(self.positions.dtype) / 127.5 - 1
         return augment(pixels, self.augment) if self.training and self.augment else pixels
 
-    def placed(self, states: Tensor, source: Tensor) -> Tensor:
-        """States (B, P, D) with the vectors of their places and of the word added."""
+    def add_positions(self, states: Tensor, source: Tensor) -> Tensor:
+        """States (B, P, D) with the vectors of their positions and of the word added."""
         states = states + self.positions
         return states if self.words is None else states + self.words[source[:, 0].long()][:, None]
 
@@ -48,7 +48,7 @@ class Canvas(nn.Module):
 
 
 class GridEncoder(Encoder):
-    """Two convolutions and two stages of residual blocks halve the sides three times; `depth` blocks know the place."""
+    """Two convolutions and two stages of residual blocks halve the sides three times; `depth` blocks follow."""
 
     def __init__(self, canvas: Canvas, width: int, depth: int, dropout: float) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class GridEncoder(Encoder):
         features = self.second(F.relu(self.first(self.canvas(source))))
         features = self.wide(self.near(features))  # (B, D, H/8, W/8)
         side = features.shape[2]
-        states = self.canvas.placed(features.permute(0, 2, 3, 1).flatten(1, 2), source)  # (B, P, D)
+        states = self.canvas.add_positions(features.permute(0, 2, 3, 1).flatten(1, 2), source)  # (B, P, D)
         features = states.unflatten(1, (side, side)).permute(0, 3, 1, 2)
         for layer in self.layers:
             features = layer(features)
@@ -90,7 +90,7 @@ class PatchEncoder(Encoder):
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
         patches = F.unfold(self.canvas(source), self.cell, stride=self.cell).transpose(1, 2)  # (B, P, 3·cell²)
-        states = self.canvas.placed(self.patch_proj(patches), source)
+        states = self.canvas.add_positions(self.patch_proj(patches), source)
         states = self.dropout(states)
         mask = key_mask(torch.ones(states.shape[:2], dtype=torch.bool, device=states.device))
         for layer in self.layers:

@@ -133,14 +133,6 @@ class Attention(nn.Module, ABC):
     def forward(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """Queries (B, T, Q) → contexts (B, T, width); mask broadcasts over (B, H, T, S)."""
 
-    def look(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """The same for rows that stand together and share a memory: queries (B·W, T, Q), keys and values of B."""
-        (rows, length, width), sources = query.shape, keys.shape[0]
-        if rows == sources:
-            return self(query, keys, values, mask)
-        together = query.reshape(sources, rows // sources * length, width)  # queries do not know of each other
-        return self(together, keys, values, mask).view(rows, length, self.width)
-
 
 class ScoredAttention(Attention):
     """One head: the states themselves are the values."""

@@ -1,4 +1,4 @@
-"""What stands around attention: the residual path with its norm, and the point-wise feed-forward layer."""
+"""The layers around attention: the residual path with its norm, and the point-wise feed-forward layer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.
 
 
 class Residual(nn.Module):
-    """pre: x + f(norm(x));  post: norm(x + f(x));  none: x + f(x).  Dropout stands on f's output."""
+    """pre: x + f(norm(x));  post: norm(x + f(x));  none: x + f(x).  Dropout is applied to f's output."""
 
     def __init__(self, width: int, norm: Literal["pre", "post", "none"], dropout: float) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Residual(nn.Module):
         return states + self.dropout(change)
 
     def before(self, states: Tensor) -> Tensor:
-        """What the sublayer reads."""
+        """The input of the sublayer."""
         return self.norm(states) if self.norm_position == "pre" else states
 
     def after(self, states: Tensor, change: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Convolution over time with a gate: the third way to let positions talk, each to its neighbours."""
+"""Convolution over time with a gate: each position sees its neighbours."""
 
 from __future__ import annotations
 

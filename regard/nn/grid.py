@@ -24,7 +24,7 @@ class PlaceNorm(nn.Module):
 def halving(channels_in: int, channels: int) -> nn.Conv2d:
     """A convolution that halves the sides: its even kernel centres each output on the four places that it stands for.
 
-    An odd one would shift the grid by half a place, and attention would seem to look beside what it looks at.
+    An odd one would shift the grid by half a place, and attention maps would lie beside the objects.
     """
     return nn.Conv2d(channels_in, channels, 4, stride=2, padding=1)
 

@@ -1,4 +1,4 @@
-"""Taps: named places where a tensor may be watched or replaced; the identity otherwise.
+"""Taps: named points where a tensor may be recorded or replaced; the identity otherwise.
 
 A tap's name is its module path (`decoder.layers.1.cross_attention.weights`). Its tensor has the queries or time steps
 on axis -2, so that what a loop saw step by step joins into one.
@@ -20,26 +20,26 @@ Replacement = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Watch:
-    """What has been seen, call by call, and what is to be replaced, by tap name."""
+    """The tensors recorded, call by call, and the replacements, by tap name."""
 
     names: Mapping[Tap, str]
     replace: Mapping[str, Replacement]
     record: bool = True
-    seen: dict[str, list[Tensor]] = field(default_factory=dict)
+    recorded: dict[str, list[Tensor]] = field(default_factory=dict)
 
-    def look(self, tap: Tap, tensor: Tensor) -> Tensor:
+    def observe(self, tap: Tap, tensor: Tensor) -> Tensor:
         name = self.names.get(tap)
         if name is None:  # of another model
             return tensor
         if name in self.replace:
             tensor = self.replace[name](tensor)
         if self.record:
-            self.seen.setdefault(name, []).append(tensor)
+            self.recorded.setdefault(name, []).append(tensor)
         return tensor
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything seen, the steps of a loop joined along the query axis."""
-        return {name: _join(pieces) for name, pieces in self.seen.items()}
+        """Everything recorded, the steps of a loop joined along the query axis."""
+        return {name: _join(pieces) for name, pieces in self.recorded.items()}
 
 
 def _join(pieces: list[Tensor]) -> Tensor:
@@ -56,15 +56,15 @@ class Tap(nn.Module):
 
     def forward(self, tensor: Tensor) -> Tensor:
         watch = _watch.get()
-        return tensor if watch is None else watch.look(self, tensor)
+        return tensor if watch is None else watch.observe(self, tensor)
 
     def if_watched(self) -> Tap | None:
-        """Itself while somebody watches: for a loop, where a call at each step would cost."""
+        """Itself while taps are watched, else None: for a loop, where a call at each step would cost."""
         return self if watched() else None
 
 
 def watched() -> bool:
-    """Whether somebody watches: attention then works in the open instead of in a fused kernel."""
+    """Whether taps are watched: attention then computes its weights instead of calling a fused kernel."""
     return _watch.get() is not None
 
 

@@ -40,7 +40,7 @@ def test_without_in_a_model() -> None:
         with watching(model, without(model, [f"{name}.0", f"{name}.1"]), record=False) as watch:
             left = model(one, mask, target)
             torch.testing.assert_close(left, model(other, mask, target))
-        assert not watch.seen
+        assert not watch.recorded
         assert not left.allclose(whole)
         torch.testing.assert_close(model(one, mask, target), whole)
     with pytest.raises(UserError, match=r"decoder\.nope"):

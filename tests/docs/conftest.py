@@ -11,12 +11,16 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from regard.config import Settings, read_recipe, settle
+from regard.apps.compare.sweep import Sweep, SweepRun
+from regard.config import DataSettings, Settings, Tree, read_recipe, settle
+from regard.data import load_corpus, write_pairs
 from regard.experiment import run_experiment
+from regard.pipeline.interface import Pipeline
 
 STEPS, RESUMED_STEPS, WIDTH, EXAMPLES, HELD_OUT = 3, 5, 32, 200, 10
 
@@ -59,11 +63,37 @@ def trained_dates_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every training that the command line or Python starts is cut."""
+    import regard.apps.compare.sweep as sweep_room
     import regard.experiment.run as room
 
     def cut_experiment(config: Settings, out: Path | str, resume: bool = False, progress: bool = True):
         return run_experiment(cut(config, resume), out, resume, progress)
 
+    train_in_a_process = sweep_room._train
+
+    def cut_training(sweep: Sweep, run: SweepRun) -> None:
+        """A comparison trains in processes of its own, which get their settings as flags."""
+        small: Tree = {
+            "training": {"steps": STEPS, "evaluate_every": STEPS, "warmup_steps": 1},
+            "data": {"examples": EXAMPLES, "dev_examples": HELD_OUT, "test_examples": HELD_OUT},
+            "model": {"width": WIDTH},
+        }
+        settings = {
+            section: {**sweep.settings.get(section, {}), **small.get(section, {})}
+            for section in {*sweep.settings, *small}
+        }
+        train_in_a_process(replace(sweep, settings=settings), run)
+
+    def reference_pairs(teacher: Pipeline, data: DataSettings, folder: Path, progress: object = None) -> int:
+        """In place of a teacher's outputs, of which untrained weights have none that end: the references."""
+        folder.mkdir()
+        few = {"examples": EXAMPLES, "dev_examples": HELD_OUT, "test_examples": HELD_OUT}
+        for split, examples in load_corpus(data.model_copy(update=few)).splits().items():
+            write_pairs(folder / f"{split}.tsv", examples)
+        return 0
+
+    monkeypatch.setattr("regard.experiment.distill.distil", reference_pairs)
+    monkeypatch.setattr(sweep_room, "_train", cut_training)
     monkeypatch.setattr("regard.experiment.run_experiment", cut_experiment)
     monkeypatch.setattr(room, "run_experiment", cut_experiment)
 

@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from docs_pages import PAGES, Block, Command, blocks, commands
+from docs_pages import PAGES, ROOT, Block, Command, blocks, commands
 
 from regard.cli import main
 from regard.config import DataSettings, settle
@@ -35,7 +35,7 @@ NOT_EXECUTED = {
 NEEDS_A_NETWORK = "regard data fetch"  # a small folder of the same shape stands in for what it makes
 DEPENDS_ON_WEIGHTS = {"train", "translate", "evaluate", "look", "demo"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-TRAINED_PAGES = ("index.md", "python.md")
+TRAINED_PAGES = ("docs/index.md", "docs/tutorial.md", "docs/python.md")
 READERS_FILES = ("YOUR.tsv", "pairs.tsv", "train.en", "train.fr")  # what README may say "your files" with
 
 
@@ -180,7 +180,7 @@ def test_outputs_of_the_trained_model(
     name: str, desk: Path, trained_dates_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(trained_dates_run, desk / "runs" / "dates")
-    page = next(page for page in PAGES if page.name == name)
+    page = ROOT / name
     reader = Reader(name, capsys, trained=True)
     for block in blocks(page.read_text(encoding="utf-8")):
         reader.work_through(block)

@@ -61,8 +61,8 @@ def test_numbers_in_prose_are_those_of_the_code() -> None:
     assert f"{SHARE:.0%} of the pairs, at most {AT_MOST:,}," in page
     epochs = {8: "eight"}[ENOUGH_EPOCHS]
     assert f"{USUAL_SECONDS // 60} minutes on two cores, or {epochs} epochs where these take longer" in page
-    assert f"up to {MOST_SECONDS // 60} minutes" in page and f"else into {MOST_SECONDS // 60}" in page
-    assert f"{epochs} epochs by such a model are guessed to fit" in page
+    assert f"up to {MOST_SECONDS // 60} minutes" in page and f"or else into {MOST_SECONDS // 60}" in page
+    assert f"{epochs} epochs by such a model are estimated to fit" in page
     sizes = [f"{pieces:,} below {characters:,}" for characters, pieces in SIZES]
     sizes[0] += " characters on the longer side"
     assert f"{', '.join(sizes)}, then {MOST_PIECES:,};" in page

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.inference import candidates as continuation
-from regard.inference.candidates import _above_a_bar, _sorted, continuations
+from regard.inference.candidates import _above_threshold, _sorted, continuations
 
 
 def drawn(seed: int, size: int, width: int, vocabulary: int, sharp: float) -> tuple[np.ndarray, Tensor]:
@@ -25,7 +25,7 @@ def drawn(seed: int, size: int, width: int, vocabulary: int, sharp: float) -> tu
 @pytest.mark.parametrize("size, vocabulary", [(1, 4001), (7, 800), (20, 131)])
 def test_a_bar_finds_what_sorting_finds(size: int, vocabulary: int, width: int, count: int, sharp: float) -> None:
     total, log_probs = drawn(size + width, size, width, vocabulary, sharp)
-    expected, found = _sorted(total, log_probs, count), _above_a_bar(total, log_probs.numpy(), count)
+    expected, found = _sorted(total, log_probs, count), _above_threshold(total, log_probs.numpy(), count)
     assert found is not None
     for one, other in zip(found, expected, strict=True):
         assert one.shape == (size, count) and one.dtype == other.dtype
@@ -41,7 +41,7 @@ def test_only_who_lives_goes_on() -> None:
     total, log_probs = drawn(3, 4, 5, 500, 3.0)
     total[:, 1:] = -np.inf
     total[2, 1] = -3.0
-    found, expected = _above_a_bar(total, log_probs.numpy(), 10), _sorted(total, log_probs, 10)
+    found, expected = _above_threshold(total, log_probs.numpy(), 10), _sorted(total, log_probs, 10)
     assert found is not None and np.isfinite(found.total).all()
     np.testing.assert_array_equal(found.total, expected.total)
     np.testing.assert_array_equal(found.token, expected.token)
@@ -49,24 +49,24 @@ def test_only_who_lives_goes_on() -> None:
 
 def test_equal_numbers_and_no_numbers() -> None:
     total, log_probs = np.zeros((2, 3), dtype=np.float32), torch.full((6, 100), -6.5)
-    found = _above_a_bar(total, log_probs.numpy(), 6)
+    found = _above_threshold(total, log_probs.numpy(), 6)
     assert found is not None and (found.total == -6.5).all()
     assert found.parent.tolist() == [[0] * 6] * 2 and found.token.tolist() == [list(range(6))] * 2
-    assert _above_a_bar(total, torch.full((6, 100), torch.nan).numpy(), 6) is None
+    assert _above_threshold(total, torch.full((6, 100), torch.nan).numpy(), 6) is None
 
 
 def test_a_crowd_above_the_bar_is_sorted() -> None:
     """A hypothesis is sure of one token, and finds the others alike, as smoothed labels teach it."""
     total, log_probs = np.array([[0.0, -11, -12]], dtype=np.float32), torch.full((3, 9000), -14.0)
     log_probs[0, 7] = -0.1
-    assert _above_a_bar(total, log_probs.numpy(), 9) is None
+    assert _above_threshold(total, log_probs.numpy(), 9) is None
     found = continuations(total, log_probs, 9)
     assert (found.total[0, 0], found.token[0, 0]) == (np.float32(-0.1), 7) and (found.total[0, 1:] == -14).all()
 
 
 def test_which_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
-    monkeypatch.setattr(continuation, "_above_a_bar", lambda *given: taken.append(len(given[1])))
+    monkeypatch.setattr(continuation, "_above_threshold", lambda *given: taken.append(len(given[1])))
     for rows, vocabulary in ((4, 8192), (2, 8192), (2000, 39)):  # many; few; a vocabulary as small as what is asked for
         total, log_probs = drawn(1, rows, 1, vocabulary, 1.0)
         assert continuations(total, log_probs, 10).total.shape == (rows, 10)

@@ -32,7 +32,7 @@ def test_every_tap_is_recorded_by_its_path_and_steps_are_joined() -> None:
     seen = watch.tensors()
     assert set(seen) == {"inner.0", "inner.1"}
     assert torch.equal(seen["inner.0"], x * 2) and torch.equal(seen["inner.1"], x + 1)
-    assert len(watch.seen["inner.0"]) == 3
+    assert len(watch.recorded["inner.0"]) == 3
 
 
 def test_replacement_changes_what_follows_and_what_is_seen() -> None:
@@ -88,11 +88,11 @@ def test_nothing_is_left_behind_even_after_an_error() -> None:
     with watching(model) as watch:
         assert watched()
     model(x)
-    assert not watched() and not watch.seen
+    assert not watched() and not watch.recorded
     with pytest.raises(ZeroDivisionError), watching(model) as watch:
         raise ZeroDivisionError
     model(x)
-    assert not watched() and not watch.seen
+    assert not watched() and not watch.recorded
     assert not any(isinstance(value, Tensor) for tap in model.inner for value in vars(tap).values())
 
 
@@ -101,16 +101,16 @@ def test_blocks_nest() -> None:
     with watching(model) as outer:
         with watching(model) as inner:
             model(x)
-        assert inner.seen and not outer.seen
+        assert inner.recorded and not outer.recorded
         model(x)
-    assert outer.seen.keys() == inner.seen.keys() and len(inner.seen["inner.1"]) == 1
+    assert outer.recorded.keys() == inner.recorded.keys() and len(inner.recorded["inner.1"]) == 1
 
 
 def test_other_models_are_unaffected() -> None:
     model, other, x = Loop(), Loop(), torch.randn(2, 3, 4)
     with watching(model, {"inner.1": lambda tensor: tensor * 0}) as watch:
         assert torch.equal(other(x), x + 1)
-    assert not watch.seen
+    assert not watch.recorded
 
 
 def test_other_threads_are_unaffected() -> None:
@@ -124,4 +124,4 @@ def test_other_threads_are_unaffected() -> None:
         thread.start()
         thread.join()
     (was_watched, output) = results[0]
-    assert not was_watched and torch.equal(output, x + 1) and not watch.seen
+    assert not was_watched and torch.equal(output, x + 1) and not watch.recorded

@@ -121,7 +121,7 @@ def attentions(watch: Watch) -> Iterator[tuple[str, Tensor, float | None]]:
 
     A language model encodes its source with the same layers; those weights count, too.
     """
-    for name, pieces in watch.seen.items():
+    for name, pieces in watch.recorded.items():
         if name.startswith("decoder.") and name.endswith(".weights"):
             future_weight = (
                 max(largest(piece, in_future(piece)) for piece in pieces) if "self_attention" in name else None

@@ -71,7 +71,7 @@ def measure(stack: Encoder) -> Saturation:
         upper = states
         for layer in encoder.layers:
             upper = layer(upper, mask)
-        weights = watch.seen[f"layers.{stack.depth - 1}.self_attention.weights"][0]
+        weights = watch.recorded[f"layers.{stack.depth - 1}.self_attention.weights"][0]
         loss = F.cross_entropy(model.output(encoder.norm(upper).mean(1)), classes)
         at_weights, at_input = torch.autograd.grad(loss, (weights, states))
     return Saturation(
