@@ -19,7 +19,8 @@ from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.threads import configure_torch
 from regard.training.loop import update
-from regard.training.state import State, new_state
+from regard.training.microbatches import accumulate
+from regard.training.state import TrainingState, new_state
 
 WIDTH, BATCH_TOKENS, DECODED = 128, 4096, 200
 TRAINING = TrainingPlan(rate=1e-3, warmup_steps=1, batch_tokens=BATCH_TOKENS, label_smoothing=0.1)
@@ -60,17 +61,17 @@ def _generates_text(fields: dict[str, object]) -> bool:
     return fields.get("decoder") != "none" and fields.get("encoder") not in ("grid", "patches")
 
 
-def _model(name: str, size: int) -> State:
+def _model(name: str, size: int) -> TrainingState:
     config = plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model)
     return new_state(fuse(build_model(config, size, size, True, seed=1)), TRAINING)
 
 
-def _train(state: State, pairs: Pairs, steps: int) -> float:
+def _train(state: TrainingState, pairs: Pairs, steps: int) -> float:
     batches = [make_batch(pairs, rows) for rows in plan(pairs, BATCH_TOKENS, seed=1, epoch=0)[: steps + 1]]
-    update(state, batches[0], 1e-4, TRAINING)
+    update(state, accumulate(state.model, batches[:1], TRAINING.label_smoothing), 1e-4, TRAINING)
     start = time.perf_counter()
     for batch in batches[1:]:
-        update(state, batch, 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)
     return sum(batch.token_count for batch in batches[1:]) / (time.perf_counter() - start)
 
 

@@ -24,6 +24,7 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.threads import configure_torch
 from regard.training.loop import update
+from regard.training.microbatches import accumulate
 from regard.training.state import new_state
 
 STEPS = 10
@@ -86,13 +87,15 @@ def _tokenizer(kind: str, texts: list[str], rounds: int) -> Tokenizer:
 def _waiting(fields: dict[str, object], size: int, pairs: Pairs, batches: Sequence[np.ndarray]) -> list[float]:
     """The share of each step that is spent on its batch."""
     state = new_state(fuse(build_model(plan_model(settle({"model": fields}).model), size, size, True, 1)), TRAINING)
-    update(state, make_batch(pairs, batches[0]), 1e-4, TRAINING)  # warm-up
+    update(
+        state, accumulate(state.model, [make_batch(pairs, batches[0])], TRAINING.label_smoothing), 1e-4, TRAINING
+    )  # warm-up
     shares = []
     for rows in batches:
         began = time.perf_counter()
         batch = make_batch(pairs, rows)
         waited = time.perf_counter() - began
-        update(state, batch, 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)
         shares.append(waited / (time.perf_counter() - began))
     return shares
 

@@ -43,7 +43,7 @@ TRAINING = {
     "patience": 99,
     "average": 5,
     "threads": 1,
-    "processes": 2,
+    "microbatches": 2,
 }
 TINY = {
     "preset": "transformer",
@@ -65,7 +65,7 @@ SHORT = {
     "evaluate_every": 700,
 }
 LSTM = {"preset": "lstm-additive", "width": 256, "depth": 1, "query": "state-and-token"}
-PLAIN = {**TRAINING, "optimizer": "adam", "rate": 2e-3, "processes": 1, "threads": 2}
+PLAIN = {**TRAINING, "optimizer": "adam", "rate": 2e-3, "microbatches": 1, "threads": 2}
 RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and the recipe that is to reach it
     "transformer": (
         41.02,
@@ -115,7 +115,7 @@ RECIPES: dict[str, tuple[float, dict[str, Any]]] = {  # the published BLEU, and 
             "model": {**LSTM, "dropout": 0.2},
             "training": {
                 **PLAIN,
-                "processes": 2,  # docs/experiments/multi30k-lstm.md#the-published-number-in-21-minutes
+                "microbatches": 2,  # docs/experiments/multi30k-lstm.md#the-published-number-in-21-minutes
                 "threads": 1,
                 "weight_decay": 0.25,
                 "steps": 2300,

@@ -25,6 +25,7 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.threads import configure_torch
 from regard.training.loop import update
+from regard.training.microbatches import accumulate
 from regard.training.state import new_state
 
 HELD_OUT, RATE = 1000, 1e-3
@@ -61,7 +62,7 @@ def _both(fields: dict[str, object], size: int, batches: list[Batch], seed: int)
     plain = plain_model(fields, size)
     step = plain_step(plain, RATE)
     for batch in batches:
-        update(state, batch, RATE, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), RATE, TRAINING)
         step(vars(batch))
     return state.model, plain
 

@@ -29,7 +29,8 @@ from regard.nn import taps
 from regard.nn.taps import Tap
 from regard.threads import configure_torch
 from regard.training.loop import update
-from regard.training.state import State, new_state
+from regard.training.microbatches import accumulate
+from regard.training.state import TrainingState, new_state
 
 WIDTH, BATCH_TOKENS, DECODED = 128, 1024, 32
 MODELS = ("rnn-fixed", "lstm-additive", "rnn-language", "convolution", "transformer", "transformer-language")
@@ -96,7 +97,7 @@ def _calls(work: Callable[[], float]) -> int:
     return count
 
 
-def _model(name: str, size: int) -> State:
+def _model(name: str, size: int) -> TrainingState:
     config = plan_model(settle({"model": {"preset": name, "width": WIDTH, "dropout": 0.1}}).model)
     return new_state(fuse(build_model(config, size, size, True, seed=1)), TRAINING)
 
@@ -123,13 +124,13 @@ class Identity:
         return None
 
 
-def _train(state: State, batch: Batch) -> float:
+def _train(state: TrainingState, batch: Batch) -> float:
     start = time.process_time()
-    update(state, batch, 1e-4, TRAINING)
+    update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)
     return time.process_time() - start
 
 
-def _decode(state: State, sources: list[list[int]]) -> float:
+def _decode(state: TrainingState, sources: list[list[int]]) -> float:
     start = time.process_time()
     decode(state.model, sources, SearchSettings(beams=1, max_tokens=12))
     return time.process_time() - start

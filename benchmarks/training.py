@@ -10,12 +10,12 @@ multiplications of our steps, over that of one large multiplication on the same 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import random
 import sys
 import time
 from collections.abc import Callable
-from itertools import accumulate
 
 import torch
 from _machine import machine
@@ -31,6 +31,7 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.threads import configure_torch
 from regard.training.loop import update
+from regard.training.microbatches import accumulate
 from regard.training.state import new_state
 
 BATCH_TOKENS, WORDS, SENTENCES = 4096, 9000, 6000
@@ -98,7 +99,7 @@ def _ours(fields: dict[str, object], size: int) -> Step:
     )
 
     def step(batch: Batch) -> None:
-        update(state, batch, 1e-4, TRAINING)
+        update(state, accumulate(state.model, [batch], TRAINING.label_smoothing), 1e-4, TRAINING)
 
     return step
 
@@ -136,7 +137,7 @@ def some_texts(options: argparse.Namespace) -> list[list[str]]:
         except (regard.UserError, OSError) as error:
             sys.exit(str(error))
     draw = random.Random(1)
-    cumulative = list(accumulate(1 / rank for rank in range(1, WORDS)))
+    cumulative = list(itertools.accumulate(1 / rank for rank in range(1, WORDS)))
     words = [f"w{rank}" for rank in range(1, WORDS)]
     lengths = [max(4, round(draw.gauss(13, 4))) for _ in range(SENTENCES)]
     return [[" ".join(draw.choices(words, cum_weights=cumulative, k=length)) for length in lengths] for _ in range(2)]

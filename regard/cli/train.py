@@ -46,14 +46,16 @@ def train(
         )
     config = settle(read_recipe(recipe) if recipe else {}, given, where=recipe or "command line")
     from regard.experiment import run_experiment
+    from regard.training.distributed import torchrun_rank
 
     path = out or Path("runs") / _name(recipe, config)
-    if distill:
+    if distill and torchrun_rank() == 0:
         config = _taught(distill, config, path, resume)
     result = run_experiment(config, path, resume)
     if result.status == "interrupted":
         return 130
-    print(f"next: regard evaluate {result.path}", file=sys.stderr)
+    if torchrun_rank() == 0:
+        print(f"next: regard evaluate {result.path}", file=sys.stderr)
     return 0
 
 

@@ -133,3 +133,9 @@ def _check_training(training: TrainingSettings | TrainingPlan) -> None:
         raise UserError(f"training.warmup_steps = {warmup} exceeds training.steps = {steps}; lower it or train longer")
     if training.schedule == "cosine" and training.minutes is not None and steps is None and training.epochs is None:
         raise UserError("training.schedule = 'cosine' needs to know its end: set training.steps or training.epochs")
+    processes, microbatches = training.processes, training.microbatches
+    if processes is not None and microbatches is not None and processes > microbatches:
+        raise UserError(
+            f"training.processes = {processes} exceeds training.microbatches = {microbatches}: each computes one at "
+            "least; lower it or take more microbatches"
+        )

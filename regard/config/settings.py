@@ -203,10 +203,12 @@ class TrainingFields(Section, Generic[Open]):
     """average the weights of so many last validations; the average is the model where it is better on dev; 0: off"""
     seed: Natural = 1
     """initial weights, order of batches, dropout, pieces taken apart"""
-    threads: Positive | None = chosen("all cores, shared out among the processes")
+    threads: Positive | None = chosen("all cores, shared out among the microbatches")
     """CPU threads of a process"""
-    processes: Positive | Open = chosen("2 for a long run of heavy steps without threads, else 1", 1)
-    """processes that share every update; two of one thread beat one of two"""
+    microbatches: Positive | Open = chosen("2 for a long run of heavy steps without threads, else 1", 1)
+    """parts of a batch, each with dropout of its own, whose gradients are summed (gradient accumulation)"""
+    processes: Positive | None = chosen("the faster of one and as many as microbatches, timed on a few batches")
+    """processes that compute the microbatches; their number does not change the result"""
 
 
 class SearchSettings(Section):

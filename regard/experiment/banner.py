@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from regard.experiment.setup import Setup
-from regard.training.state import State
+from regard.training.state import TrainingState
 
 
-def banner(setup: Setup, state: State, facts: dict[str, Any]) -> list[str]:
+def banner(setup: Setup, state: TrainingState, facts: dict[str, Any]) -> list[str]:
     """What is about to be trained on what, and what was left out."""
     corpus, plan = setup.corpus, setup.plan
     counts = ", ".join(f"{len(examples):,} {split}" for split, examples in corpus.splits().items())
@@ -25,7 +25,7 @@ def banner(setup: Setup, state: State, facts: dict[str, Any]) -> list[str]:
     if setup.copied:
         lines.append(f"initialised from {plan.training.init_from}: {setup.copied:,} of the parameters are copied")
     if state.progress.step:
-        lines.append(f"going on after step {state.progress.step:,}")
+        lines.append(f"resumed after step {state.progress.step:,}")
         if (facts["threads"], facts["torch"]) != (torch.get_num_threads(), torch.__version__):
             began = f"{facts['threads']} threads and torch {facts['torch']}"
             lines.append(f"note: the run began with {began}, so its weights may differ in the last bits")

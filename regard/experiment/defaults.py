@@ -12,13 +12,15 @@ from regard.data.corpus import Corpus
 from regard.errors import UserError
 from regard.experiment.corpus_statistics import CorpusStatistics, count_words
 from regard.experiment.step_time import StepTime, Workload
+from regard.training.distributed import torchrun_world_size
 
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
 SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces
 # The epochs in which weights fade by their decay, and the most that was of use:
 # docs/experiments/multi30k-transformer.md#weight-decay-on-all-pairs
 FADING_EPOCHS, MOST_DECAY = 8, 0.3
-# What a run and its steps must take for two processes to pay: docs/experiments/training-speed.md#two-processes
+# What a run and its steps must take for two microbatches, so for two processes, to pay:
+# docs/experiments/training-speed.md#two-processes
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25
 
 
@@ -189,7 +191,6 @@ def choose_training(
     rate = given.rate or _rate(model, optimizer, batch_tokens)
     long = min(known * step_time.seconds, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     cosine = text and planned < math.inf and given.minutes is None
-    # who sets threads counts cores
     two = long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
     guess = f"about {step_time.seconds:.2g} s a step"
     of_steps = f"of {known:,} steps" if planned < math.inf else "the steps are not known"
@@ -206,8 +207,15 @@ def choose_training(
         "metric": metric,
         "patience": Choice(6, "validations enough to tell"),
         "average": Choice(5 if text else 0, kind),
-        "processes": Choice(2 if two else 1, guess if given.threads is None else "threads are set"),
+        "microbatches": _choose_microbatches(given, two, guess),
     }
+
+
+def _choose_microbatches(given: TrainingSettings, two: bool, guess: str) -> Choice:
+    processes = max(given.processes or 1, torchrun_world_size())
+    if processes > 1:
+        return Choice(processes, "as many as processes")
+    return Choice(2 if two else 1, guess if given.threads is None else "threads are set")
 
 
 def _tokens(characters: float, tokenizer: TokenizerPlan) -> float:

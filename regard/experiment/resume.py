@@ -9,7 +9,7 @@ from regard.config import Plan, Settings
 from regard.config.check import check
 from regard.errors import UserError
 
-EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads"}  # of training, on --resume
+EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads", "processes"}  # of training, on --resume
 FILES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
 PATHS = FILES | {"corpus", "images"}
 

@@ -1,12 +1,10 @@
-"""Train into a directory, or go on with the run that is there."""
+"""Train into a directory, or resume the run that is there."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-import time
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,25 +27,24 @@ from regard.config import Plan, Settings, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
 from regard.experiment.banner import banner
+from regard.experiment.follow import METRICS, follow_training, save_state
 from regard.experiment.held_out import held_out_pairs
 from regard.experiment.resume import extend_plan
 from regard.experiment.setup import Setup, assemble_setup, new_setup
 from regard.experiment.validation import make_validate
 from regard.files import write_text
-from regard.threads import Interrupt, configure_torch
+from regard.threads import configure_torch
 from regard.training import loop
-from regard.training.checkpoint_selection import Selection, select
+from regard.training.checkpoint_selection import SelectedCheckpoint, select_checkpoint
 from regard.training.curve import curve_svg
-from regard.training.distributed import others
-from regard.training.estimate import estimate
-from regard.training.microbatches import part_plan
+from regard.training.distributed import share_result, torchrun_rank, torchrun_world_size
+from regard.training.microbatches import microbatch_plan
+from regard.training.replica import follow_torchrun
 from regard.training.report import Metrics, ProgressLine, clock, dev_text, read_metrics
-from regard.training.state import State, new_state, restore
+from regard.training.state import TrainingState, new_state, restore
 from regard.weights import read_tensors, weights_of, write_tensors
 
-METRICS = "metrics.jsonl"
 DIVERGED = 10  # times the loss of guessing: what is wrong and sure of it, of a few classes say, has a few times it
-SAVE_SECONDS = 60  # at least so often the training state is written
 
 
 @dataclass(frozen=True)
@@ -106,6 +103,8 @@ def run_experiment(settings: Settings, out: Path | str, resume: bool = False, pr
 
     To resume, settings that are not given are the run's own. `progress`: say on stderr what happens.
     """
+    if torchrun_rank() > 0:
+        return follow_torchrun()
     out = Path(out)
     setup, facts = _reopen(settings, out) if resume else _open(settings, out)
     training = setup.plan.training
@@ -115,21 +114,20 @@ def run_experiment(settings: Settings, out: Path | str, resume: bool = False, pr
         _go_on(setup, state, out)
         metrics.cut_after(state.progress.step)
     else:
-        _save(state, out)  # from here on, a run without a state is one that lost it
+        save_state(state, out)  # from here on, a run without a state is one that lost it
     total = loop.total_steps(setup.train, training)
     line = ProgressLine(training, total, quiet=not progress)
     for text in banner(setup, state, facts):
         line.say(text)
-    guess = estimate(state, setup.train, training, total) if progress else None
-    if guess is not None:
-        line.say(guess.text(training.minutes))
     validate = make_validate(setup)
-    interrupted = _follow(setup, state, metrics, line, validate, out)
-    selection = select(state, training, validate)
-    result = _result(setup, state, selection, out, interrupted)
-    _finish(setup, state, selection, out, {**facts, "status": result.status, "results": _results(result)})
+    interrupted = follow_training(setup, state, metrics, line, validate, out, progress)
+    selected = select_checkpoint(state, training, validate)
+    result = _result(setup, state, selected, out, interrupted)
+    _finish(setup, state, selected, out, {**facts, "status": result.status, "results": _results(result)})
     for text in result.summary():
         line.say(text)
+    if torchrun_world_size() > 1:
+        share_result(result)
     return result
 
 
@@ -180,12 +178,12 @@ def _reopen(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     return assemble_setup(plan, corpus, codecs, resumed=(out / STATE).is_file()), facts
 
 
-def _go_on(setup: Setup, state: State, out: Path) -> None:
+def _go_on(setup: Setup, state: TrainingState, out: Path) -> None:
     """Put the state back, and only when the run can go on from it, write the settings that changed."""
     if (out / STATE).is_file():
         restore(state, *read_tensors(out / STATE), where=str(out / STATE))
     else:  # it ended before it began
-        _save(state, out)
+        save_state(state, out)
     progress, stored = state.progress, read_plan(out)
     reached = {"steps": progress.step, "epochs": _epochs(setup, state), "minutes": progress.seconds / 60}
     for key, value in reached.items():
@@ -207,34 +205,9 @@ def fingerprint(corpus: Corpus) -> str:
     return digest.hexdigest()
 
 
-def _follow(
-    setup: Setup, state: State, metrics: Metrics, line: ProgressLine, validate: loop.Validate, out: Path
-) -> bool:
-    """Train to the end or to Ctrl-C, saving on the way; True if it was Ctrl-C."""
-    saved = time.monotonic()
-    training = setup.plan.training
-    with line, Interrupt() as interrupt, others(state.model, setup.train, training) or nullcontext() as crew:
-        for report in loop.train(state, setup.train, training, validate, crew):
-            metrics.add(report)
-            line.show(report)
-            if report.dev is not None or interrupt.asked or time.monotonic() - saved > SAVE_SECONDS:
-                metrics.flush()
-                _save(state, out)
-                if report.improved and state.best is not None:
-                    write_tensors(out / MODEL, state.best)
-                saved = time.monotonic()
-            if interrupt.asked:
-                return True
-    return False
-
-
-def _save(state: State, out: Path) -> None:
-    write_tensors(out / STATE, state.tensors(), asdict(state.progress))
-
-
-def _finish(setup: Setup, state: State, selection: Selection, out: Path, facts: dict[str, Any]) -> None:
+def _finish(setup: Setup, state: TrainingState, selected: SelectedCheckpoint, out: Path, facts: dict[str, Any]) -> None:
     """Write what a run is when training has ended, or was stopped."""
-    write_tensors(out / MODEL, selection.weights)
+    write_tensors(out / MODEL, selected.weights)
     write_tensors(out / "last.safetensors", weights_of(state.model))
     if state.best is not None and state.recent:
         write_tensors(out / "best.safetensors", state.best)
@@ -246,7 +219,9 @@ def _finish(setup: Setup, state: State, selection: Selection, out: Path, facts: 
     write_facts(out, facts)
 
 
-def _result(setup: Setup, state: State, selection: Selection, out: Path, interrupted: bool) -> RunResult:
+def _result(
+    setup: Setup, state: TrainingState, selected: SelectedCheckpoint, out: Path, interrupted: bool
+) -> RunResult:
     progress = state.progress
     return RunResult(
         path=out,
@@ -260,18 +235,18 @@ def _result(setup: Setup, state: State, selection: Selection, out: Path, interru
         seconds=progress.seconds,
         best=progress.best,
         best_step=progress.best_step,
-        model=selection.kind,
-        dev=selection.dev,
-        chosen=selection.text(setup.plan.training.metric),
+        model=selected.kind,
+        dev=selected.dev,
+        chosen=selected.text(setup.plan.training.metric),
         skipped=setup.skipped,
         guessing=math.log(setup.target.size),
     )
 
 
-def _epochs(setup: Setup, state: State) -> float:
+def _epochs(setup: Setup, state: TrainingState) -> float:
     """Epochs so far, with the fraction of this one."""
     progress = state.progress
-    return progress.epoch + progress.index / len(part_plan(setup.train, setup.plan.training, progress.epoch))
+    return progress.epoch + progress.index / len(microbatch_plan(setup.train, setup.plan.training, progress.epoch))
 
 
 def _results(result: RunResult) -> dict[str, Any]:

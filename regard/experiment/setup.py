@@ -88,9 +88,9 @@ def assemble_setup(
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
         encoded.append(pairs)
     train, dev = encoded
-    if plan.training.processes > len(train):
+    if plan.training.microbatches > len(train):
         raise UserError(
-            f"training.processes = {plan.training.processes}, but there are {len(train)} training pairs; "
+            f"training.microbatches = {plan.training.microbatches}, but there are {len(train)} training pairs; "
             "set as many or fewer"
         )
     setup = Setup(plan, corpus, task_of(plan, corpus), source, target, model, train, dev, dict(skipped))

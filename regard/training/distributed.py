@@ -1,207 +1,224 @@
-"""Data-parallel training: several processes share every update, each with few threads that seldom wait for another.
+"""Data-parallel training by torch.distributed (gloo): one process a rank, one all-reduce of all gradients an update.
 
-Weights and gradients lie in one file that all of them map into memory. The first process, the one that trains, adds up
-the gradients and makes the step; the others only ever wait for their next part, and end when nobody asks any more.
+Rank 0 trains as one process would. Every other rank receives the model and the pairs from it, computes its own
+microbatches and makes the same optimizer step, so weights and moments are equal everywhere without being sent again.
+The ranks are started here, each with one line of Python, or by torchrun, which also starts them on several machines.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import os
 import shutil
+import socket
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from datetime import timedelta
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import Self
+from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
 from regard.config import TrainingPlan
 from regard.data.batches import Pairs
 from regard.errors import UserError
 from regard.models.seq2seq import Model
-from regard.threads import children_ignore_signals, configure_torch, set_threads
-from regard.training.microbatches import Others, Part, Rank, Sum, Turns, at_once, threads_each, trained
+from regard.threads import children_ignore_signals
+from regard.training.loss import Loss
+from regard.training.microbatches import Accumulated, Position
 
-SHARED_MEMORY = Path("/dev/shm")  # never written to a disk; elsewhere, or where it is too small, a file is mapped
-SECONDS_TO_END = 5.0
+SECONDS_TO_START, SECONDS_TO_END = 120.0, 5.0
+# A suspended laptop must not end a run; a local rank that dies closes its connection, which is noticed without delay.
+LOCAL_TIMEOUT = timedelta(days=7)
+# -P: nothing is imported from the current directory, unless regard itself is there
+REPLICA = (
+    "import sys; root = {root!r}; root in sys.path or sys.path.insert(0, root); "
+    "from regard.training.replica import main; main()"
+)
 
 
-def others(model: Model, pairs: Pairs, training: TrainingPlan) -> Others | None:
-    """Who computes the other parts of an update; None where it has one part."""
-    if training.processes == 1:
-        return None
-    return (Turns if at_once(training) == 1 else Crew)(model, pairs, training)
+def launched_by_torchrun() -> bool:
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ and "MASTER_ADDR" in os.environ
+
+
+def torchrun_rank() -> int:
+    """0 also where there is no torchrun: the rank that writes, prints and validates."""
+    return int(os.environ["RANK"]) if launched_by_torchrun() else 0
+
+
+def torchrun_world_size() -> int:
+    return int(os.environ["WORLD_SIZE"]) if launched_by_torchrun() else 1
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a helper gets to know before its first part."""
+class Job:
+    """What every other rank receives from rank 0."""
 
     model: Model
+    moments: dict[str, Tensor]
     pairs: Pairs
     training: TrainingPlan
-    rank: int
     threads: int
-    board: str  # the file that holds weights and gradients
+    position: Position  # of the next update
+    trials: Sequence[Position]  # of updates that are timed before it, and not made
 
 
-@dataclass(frozen=True)
-class Helper:
-    process: BaseProcess
-    connection: Connection
-    gradients: Sequence[Tensor]
+class GradientRow:
+    """The gradients of all parameters and four numbers in one tensor, so that an update needs one all-reduce."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+        self._parameters = parameters
+        sizes = [parameter.numel() for parameter in parameters]
+        self._row = torch.zeros(sum(sizes) + 4)
+        *pieces, self._numbers = self._row.split([*sizes, 4])
+        self._views = [piece.view_as(parameter) for piece, parameter in zip(pieces, parameters, strict=True)]
+
+    def all_reduce(self, accumulated: Accumulated) -> Accumulated | None:
+        """The sum over all ranks, in the parameters' gradients; None where a rank stops instead (`stop`)."""
+        loss, tokens = accumulated.loss, accumulated.tokens
+        for parameter, view in zip(self._parameters, self._views, strict=True):
+            if parameter.grad is None:
+                view.zero_()
+            else:
+                view.copy_(parameter.grad)
+                parameter.grad = view
+        numbers = [float(tokens), float(loss.smoothed.detach() * tokens), float(loss.nll * tokens), 0.0]
+        return self._reduce(numbers)
+
+    def stop(self) -> None:
+        """Ends training on all ranks, before the update that they are computing."""
+        self._row.zero_()
+        self._reduce([0.0, 0.0, 0.0, 1.0])
+
+    def _reduce(self, numbers: list[float]) -> Accumulated | None:
+        self._numbers.copy_(torch.tensor(numbers))
+        dist.all_reduce(self._row)
+        tokens, smoothed, nll, stops = self._numbers.clone()
+        if stops > 0:
+            return None
+        total = int(tokens)
+        return Accumulated(Loss(smoothed / total, nll / total), total, total)
 
 
-class Board:
-    """A row of numbers for the weights and one for the gradients of each helper, in a file that is mapped."""
+class LocalRanks:
+    """Ranks 1 and up as processes on this machine, in one process group with this process as rank 0."""
 
-    def __init__(self, path: str, parameters: Sequence[Tensor], ranks: int) -> None:
-        self._shapes = [one.shape for one in parameters]
-        self._row = sum(one.numel() for one in parameters)
-        self._whole = torch.from_file(path, shared=True, size=self._row * ranks)
-
-    def row(self, rank: int) -> list[Tensor]:
-        """0: the weights; others: the gradients of that rank."""
-        pieces = self._whole[rank * self._row : (rank + 1) * self._row].split([one.numel() for one in self._shapes])
-        return [piece.view(shape) for piece, shape in zip(pieces, self._shapes, strict=True)]
-
-
-class Crew(Others):
-    """The other ranks as processes, from the first part to the end of training."""
-
-    def __enter__(self) -> Self:
-        self._all_threads, self._threads = torch.get_num_threads(), threads_each(self._training)
-        self._helpers: list[Helper] = []
-        self._folder = tempfile.mkdtemp(prefix="regard-", dir=_roomy(self._parameters, len(self._ranks) + 1))
+    def __init__(self, world_size: int) -> None:
+        self._folder = tempfile.mkdtemp(prefix="regard-")
+        self._processes: list[subprocess.Popen[bytes]] = []
         try:
-            self._gather()
+            self._start(world_size)
         except BaseException:
-            self.__exit__(None, None, None)
+            self.close(kill=True)
             raise
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        set_threads(self._all_threads)
-        for helper in self._helpers:
-            helper.connection.close()
-        for helper in self._helpers:
-            helper.process.join(SECONDS_TO_END)
-            if helper.process.is_alive():
-                helper.process.kill()
-        for parameter in self._parameters:
-            parameter.data = parameter.data.clone()
+    def close(self, kill: bool = False) -> None:
+        """Wait for the other ranks, which end after their job; `kill`: do not wait."""
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        for process in self._processes:
+            try:
+                process.wait(0 if kill else SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def begin(self, part: Part) -> None:
-        set_threads(self._threads)
-        for helper in self._helpers:
-            with _asking(helper):
-                helper.connection.send(part)
+    def lost(self) -> UserError:
+        """Which rank ended, and how."""
+        end = time.monotonic() + SECONDS_TO_END
+        while time.monotonic() < end:
+            for rank, process in enumerate(self._processes, 1):
+                if process.poll() is not None:
+                    return _lost(f"the process of rank {rank} ended (exit code {process.returncode})")
+            time.sleep(0.01)
+        return _lost("the connection to another rank was lost")
 
-    def results(self) -> Sequence[tuple[Sum, Sequence[Tensor | None]]]:
-        found = []
-        for helper in self._helpers:
-            with _asking(helper):
-                found.append((helper.connection.recv(), helper.gradients))
-        return found
-
-    def rest(self) -> None:
-        set_threads(self._all_threads)
-
-    def _gather(self) -> None:
-        """Weights onto the board, and the helpers to work: first all are started, then all are told."""
-        path = str(Path(self._folder) / "board")
-        board = Board(path, self._parameters, len(self._ranks) + 1)
-        tasks = [Task(self._model, self._pairs, self._training, rank, self._threads, path) for rank in self._ranks]
-        for rank in self._ranks:
-            self._helpers.append(Helper(*_start(), board.row(rank)))
-        for helper, task in zip(self._helpers, tasks, strict=True):
-            with _asking(helper):
-                helper.connection.send(task)
-        _move(self._parameters, board.row(0))
-
-
-def _move(parameters: Sequence[nn.Parameter], places: Sequence[Tensor]) -> None:
-    for parameter, place in zip(parameters, places, strict=True):
-        place.copy_(parameter.data)
-        parameter.data = place
+    def _start(self, world_size: int) -> None:
+        file = str(Path(self._folder) / "store")  # a file, because a TCP store listens to the whole network
+        command = [sys.executable, "-P", "-c", REPLICA.format(root=str(Path(__file__).parents[2]))]
+        for rank in range(1, world_size):
+            variables = {"RANK": str(rank), "WORLD_SIZE": str(world_size), "REGARD_STORE": file}
+            # in a session of its own, a rank does not receive the terminal's Ctrl-C: rank 0 decides
+            with children_ignore_signals():
+                process = subprocess.Popen(
+                    command,
+                    env=os.environ | variables,
+                    stdin=subprocess.DEVNULL,
+                    stdout=sys.stderr,
+                    start_new_session=True,
+                )
+            self._processes.append(process)
+        store = dist.FileStore(file, world_size)
+        end = time.monotonic() + SECONDS_TO_START
+        while not store.check([f"started/{rank}" for rank in range(1, world_size)]):
+            if time.monotonic() > end or any(process.poll() is not None for process in self._processes):
+                raise self.lost()
+            time.sleep(0.01)
+        _join(store, 0, world_size)
 
 
-def _start() -> tuple[BaseProcess, Connection]:
-    """A process that has not been told anything: its arguments are few, for it may die before it reads them."""
-    context = multiprocessing.get_context("spawn")  # a fork would share torch's threads
-    ours, theirs = context.Pipe()
-    with children_ignore_signals(), _no_main_module():
-        process = context.Process(target=_help, args=(theirs,), daemon=True)
-        process.start()
-    theirs.close()
-    return process, ours
+def join_local() -> None:
+    """The group that rank 0 on this machine has begun."""
+    rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    store = dist.FileStore(os.environ["REGARD_STORE"], world_size)
+    store.set(f"started/{rank}", "")
+    _join(store, rank, world_size)
+
+
+def join_torchrun() -> None:
+    if not dist.is_initialized():
+        dist.init_process_group("gloo")
+
+
+def _join(store: dist.Store, rank: int, world_size: int) -> None:
+    with _loopback():
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=world_size, timeout=LOCAL_TIMEOUT)
 
 
 @contextmanager
-def _no_main_module() -> Iterator[None]:
-    """A new process would run the user's script again, unless it is guarded; helpers need nothing of it."""
-    before = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
+def _loopback() -> Iterator[None]:
+    """Gloo would otherwise look up this machine's name, which a laptop without a network may not resolve."""
+    names = [name for _, name in socket.if_nameindex() if name in ("lo", "lo0")]
+    before = os.environ.get("GLOO_SOCKET_IFNAME")
+    if names:
+        os.environ["GLOO_SOCKET_IFNAME"] = names[0]
     try:
         yield
     finally:
-        sys.modules["__main__"] = before
+        os.environ.pop("GLOO_SOCKET_IFNAME", None)
+        if before is not None:
+            os.environ["GLOO_SOCKET_IFNAME"] = before
 
 
-@contextmanager
-def _asking(helper: Helper) -> Iterator[None]:
-    """A helper that is gone is told of in one line."""
-    try:
-        yield
-    except (EOFError, OSError):
-        helper.process.join(SECONDS_TO_END)
-        raise UserError(
-            f"training.processes: a process ended unasked (exit code {helper.process.exitcode}), for want of memory "
-            "perhaps; go on with --resume, or train anew with --training.processes 1"
-        ) from None
+def broadcast_object(value: Any = None) -> Any:
+    """Rank 0's value, on every rank."""
+    values = [value]
+    dist.broadcast_object_list(values, src=0)
+    return values[0]
 
 
-def _roomy(parameters: Sequence[Tensor], rows: int) -> Path | None:
-    """Shared memory where there is enough (a container may have little, and to go over it kills), else any folder."""
-    needed = rows * sum(one.numel() * one.element_size() for one in parameters)
-    try:
-        return SHARED_MEMORY if shutil.disk_usage(SHARED_MEMORY).free > 1.1 * needed else None
-    except OSError:  # another system, which has none
-        return None
+def share_result(value: Any = None) -> Any:
+    """Rank 0's value, on every rank. Rank 0 waits until all have it: were it to end sooner, they could lose it."""
+    value = broadcast_object(value)
+    received = [torch.zeros(1) for _ in range(dist.get_world_size())] if dist.get_rank() == 0 else None
+    dist.gather(torch.zeros(1), received, dst=0)
+    return value
 
 
-def _help(connection: Connection) -> None:
-    """A helper's life. Ctrl-C reaches all processes, but the first one decides: helpers began deaf to it."""
-    try:
-        task: Task = connection.recv()
-        configure_torch(task.threads)
-        task.model.train()
-        parameters = trained(task.model)
-        board = Board(task.board, parameters, (task.training.processes))
-        gradients = board.row(task.rank)
-        for parameter, place in zip(parameters, board.row(0), strict=True):
-            parameter.data = place
-        rank = Rank(task.model, task.pairs, task.training, task.rank)
-        while True:
-            part = connection.recv()
-            for parameter in parameters:
-                parameter.grad = None
-            found = rank.compute(part)
-            for parameter, gradient in zip(parameters, gradients, strict=True):
-                if parameter.grad is None:
-                    gradient.zero_()
-                else:
-                    gradient.copy_(parameter.grad)
-            connection.send(found)
-    except (EOFError, OSError):  # nobody can ask any more
-        return
+def is_lost_connection(error: RuntimeError) -> bool:
+    """Gloo has no class of errors of its own."""
+    return "onnection" in str(error) or "gloo" in str(error) or "Timed out" in str(error)
+
+
+def _lost(what: str) -> UserError:
+    return UserError(
+        f"training.processes: {what}, for want of memory perhaps; "
+        "go on with --resume, with --training.processes 1 if it happens again"
+    )

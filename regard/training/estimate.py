@@ -1,35 +1,38 @@
-"""How long a run will take and how much memory it needs: measured on a few of its own batches before the first step."""
+"""Which team computes a run, how long it will take and how much memory it needs: measured on a few of its batches."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from regard.config import TrainingPlan
 from regard.data.batches import Pairs
-from regard.threads import seed_step, set_threads
-from regard.training.microbatches import backward, part_batch, part_plan, threads_each
+from regard.training.microbatches import Position, microbatch_plan
 from regard.training.report import clock
-from regard.training.state import State, new_state
+from regard.training.state import TrainingState, new_state
+from regard.training.team import Team, team_sizes
 
-SHORT = 100  # steps: the answer would be there before the estimate
+SHORT = 100  # steps: they would be over before the estimate
 TRIED = 3  # batches of usual size
+SECONDS_TO_GAIN = 60.0  # what is over sooner is not worth starting another process, which takes 3 s
+CLEARLY = 1.5
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of training alone; what a look at the development set takes comes on top."""
+    """Of training alone, without validation."""
 
     steps: int | None
     step_seconds: float
     memory: int | None  # bytes at the peak, of all processes; None where the system does not tell
-    batches: int  # of a pass
+    batches: int  # of an epoch
     done: int = 0  # steps, before these
+    team: str = ""
 
     @property
     def seconds(self) -> float | None:
@@ -37,50 +40,72 @@ class Estimate:
 
     def text(self, minutes: float | None) -> str:
         """For people, in a line; `minutes`: where the clock ends training, if it does."""
-        each = f"{self.step_seconds:.2g} s a step"
+        speed = f"{self.step_seconds:.2g} s a step"
         if self.seconds is not None and (minutes is None or self.seconds < 60 * minutes):
-            each = f"{self._steps(self.steps or 0)} in about {clock(self.seconds)}, {each}"
+            speed = f"{self._steps(self.steps or 0)} in about {clock(self.seconds)}, {speed}"
         elif minutes is not None:
-            each = f"about {self._steps(60 * minutes / self.step_seconds)} in {clock(60 * minutes)}, {each}"
+            speed = f"about {self._steps(60 * minutes / self.step_seconds)} in {clock(60 * minutes)}, {speed}"
         memory = "" if self.memory is None else f"; {self.memory / 2**30:.1f} GiB of memory"
-        return f"estimate: {each}, without the looks at dev{memory}"
+        team = self.team and f"; {self.team}"
+        return f"estimate: {speed}, without validation{team}{memory}"
 
     def _steps(self, steps: float) -> str:
-        passes = steps / self.batches
-        epochs = f"{passes:.1f} epochs" if passes >= 1 else f"{passes:.2g} epochs"
+        count = steps / self.batches
+        epochs = f"{count:.1f} epochs" if count >= 1 else f"{count:.2g} epochs"
         unread = ": not every pair is read" if self.done + steps < self.batches else ""
         return f"{steps:,.0f} steps ({epochs}{unread})"
 
 
-def estimate(state: State, pairs: Pairs, training: TrainingPlan, steps: int | None) -> Estimate | None:
-    """Gradients of a few batches, thrown away: weights and moments stay as they are. None for a short run."""
+def choose_team(
+    state: TrainingState, pairs: Pairs, training: TrainingPlan, steps: int | None, estimated: bool = True
+) -> tuple[Team, Estimate | None]:
+    """The fastest of the teams that may compute this run, started; and an estimate, but not of a short run.
+
+    Each is timed on a few batches: their gradients are thrown away, weights and moments stay as they are.
+    """
+    usual, *others = team_sizes(training)
     left = None if steps is None else max(steps - state.progress.step, 0)
-    if left is not None and left < SHORT:
-        return None
-    plan = part_plan(pairs, training, 0)
-    batches = [part_batch(pairs, rows, training, 0) for rows in _chosen(plan, pairs)]
+    if (left is not None and left < SHORT) or not (others or estimated):
+        return Team(usual, state, pairs, training), None
+    plan = microbatch_plan(pairs, training, 0)
+    trials = [Position(0, index, 0) for index in _typical(plan, pairs)]
     state.model.train()
-    all_threads = torch.get_num_threads()
-    set_threads(threads_each(training))
-    seconds = []
-    for batch in batches:
-        seed_step(training.seed, 0)
-        began = time.perf_counter()
-        backward(state.model, batch, training.label_smoothing)
-        seconds.append(time.perf_counter() - began)
-        if batch is not batches[-1]:
-            state.optimizer.zero_grad()
-    set_threads(all_threads)
-    stepping = _step_seconds(state, training)
-    weights = sum(one.numel() * one.element_size() for one in state.model.parameters())
+    team = Team(usual, state, pairs, training, trials)
+    seconds = _time(team, trials)
+    for size in others:
+        if left is not None and left * seconds < SECONDS_TO_GAIN:
+            break
+        other = Team(size, state, pairs, training, trials)
+        other_seconds = _time(other, trials)
+        # other processes give the same result, another number of threads not to the bit: it must be worth it
+        if other_seconds * (CLEARLY if size.threads != usual.threads else 1.0) < seconds:
+            team, other, seconds = other, team, other_seconds
+        other.close()
+    seconds += _optimizer_seconds(state, training)
+    weights = sum(parameter.numel() * parameter.element_size() for parameter in state.model.parameters())
     copies = 2 + 1 + training.average  # moments, the best, and those to average
     peak = _peak()
-    memory = None if peak is None else peak * training.processes + copies * weights
-    return Estimate(left, sum(seconds[1:]) / len(seconds[1:]) + stepping, memory, len(plan), state.progress.step)
+    memory = None if peak is None else peak * team.size.processes + copies * weights
+    return team, Estimate(left, seconds, memory, len(plan), state.progress.step, str(team.size))
 
 
-def _step_seconds(state: State, training: TrainingPlan) -> float:
-    """How long the optimizer takes, tried on a copy with the gradients that are there, which are thrown away."""
+def _time(team: Team, trials: Sequence[Position]) -> float:
+    """Mean seconds of an update's gradients; the first trial only warms up."""
+    seconds = []
+    try:
+        for position in trials:
+            began = time.perf_counter()
+            team.accumulate(position)
+            seconds.append(time.perf_counter() - began)
+    except BaseException as error:
+        team.close(error)
+        raise
+    team.rest()
+    return sum(seconds[1:]) / len(seconds[1:])
+
+
+def _optimizer_seconds(state: TrainingState, training: TrainingPlan) -> float:
+    """How long the optimizer takes, on a copy of the model with the gradients that are there; they are thrown away."""
     copy = deepcopy(state.model)
     trial = new_state(copy, training).optimizer
     for parameter, own in zip(copy.parameters(), state.model.parameters(), strict=True):
@@ -92,16 +117,16 @@ def _step_seconds(state: State, training: TrainingPlan) -> float:
     return time.perf_counter() - began
 
 
-def _chosen(batches: list[np.ndarray], pairs: Pairs) -> list[np.ndarray]:
-    """The largest batch first, for the memory and to warm up; then some from the whole range of lengths."""
+def _typical(batches: list[np.ndarray], pairs: Pairs) -> list[int]:
+    """Indices of the largest batch, for the memory and to warm up, and of some over the whole range of lengths."""
     sizes = [
         len(rows) * int(max(pairs.source_lengths[rows].max(), pairs.target_lengths[rows].max())) for rows in batches
     ]
     lengths = [int(pairs.target_lengths[rows].max()) for rows in batches]
     ordered = sorted(range(len(batches)), key=lengths.__getitem__)
-    usual = [ordered[len(ordered) * (2 * place + 1) // (2 * TRIED)] for place in range(TRIED)]
-    largest = max(range(len(batches)), key=lambda one: (sizes[one], lengths[one]))
-    return [batches[place] for place in (largest, *usual)]
+    usual = [ordered[len(ordered) * (2 * i + 1) // (2 * TRIED)] for i in range(TRIED)]
+    largest = max(range(len(batches)), key=lambda index: (sizes[index], lengths[index]))
+    return [largest, *usual]
 
 
 def _peak() -> int | None:

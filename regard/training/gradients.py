@@ -1,62 +1,24 @@
-"""Gradients between backward and step: those of other ranks are added, and all together are clipped.
-
-Where several processes share an update, the first does this alone while the others wait. The memory that it goes
-through is that of the whole model, several times over, so its threads share that out.
-"""
+"""Gradient clipping by the norm of all gradients together (Pascanu 2013)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
-
-from regard.threads import ThreadPool
+from torch import nn
 
 
-def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor | None], hands: ThreadPool) -> None:
-    """Add those of another rank to the parameters' own."""
-    pairs = [
-        (parameter.grad, gradient)
-        for parameter, gradient in zip(parameters, gradients, strict=True)
-        if parameter.grad is not None and gradient is not None
-    ]
-    shares = hands.partition([own for own, _ in pairs])
-    hands.run(partial(_add, [pairs[place] for place in share]) for share in shares)
+@torch.no_grad()
+def clip_gradients(parameters: Iterable[nn.Parameter], limit: float, divisor: int = 1) -> float:
+    """Divide the gradients, scale them so that their norm is at most `limit`, and return the norm before scaling.
 
-
-def clip_gradients(parameters: Iterable[nn.Parameter], limit: float, hands: ThreadPool, count: int = 1) -> float:
-    """Gradients of a sum over `count` become those of the mean, together no longer than `limit`; how long they were.
-
-    As `torch.nn.utils.clip_grad_norm_`, and to the bit where there is nothing to divide.
+    As `torch.nn.utils.clip_grad_norm_`, and equal to the bit where the divisor is 1.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if not gradients:
         return 0.0
-    places = hands.partition(gradients)
-    shares = [[gradients[place] for place in share] for share in places]
-    found = zip(places, hands.run(partial(_norms, share) for share in shares), strict=True)
-    norms = {place: norm for share, own in found for place, norm in zip(share, own, strict=True)}
-    norm = torch.linalg.vector_norm(torch.stack([norms[place] for place in range(len(gradients))])) / count
-    factor = float((limit / (norm + 1e-6)).clamp(max=1.0) / count)
+    norm = torch.nn.utils.get_total_norm(gradients) / divisor
+    factor = float((limit / (norm + 1e-6)).clamp(max=1.0) / divisor)
     if factor != 1:
-        hands.run(partial(_scale, share, factor) for share in shares)
+        torch._foreach_mul_(gradients, factor)
     return float(norm)
-
-
-@torch.no_grad()  # a mode of each thread
-def _add(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
-    for own, other in pairs:
-        own += other
-
-
-@torch.no_grad()
-def _norms(gradients: Sequence[Tensor]) -> list[Tensor]:
-    return [torch.linalg.vector_norm(one) for one in gradients]
-
-
-@torch.no_grad()
-def _scale(gradients: Sequence[Tensor], factor: float) -> None:
-    for one in gradients:
-        one *= factor

@@ -1,57 +1,100 @@
-"""An update in parts: each has its own batch and its own dropout, and their gradients are added in the order of ranks.
+"""Gradient accumulation: an update's batch in M microbatches, each with its own dropout; their gradients are summed.
 
-Who computes the parts does not matter: one process in turn (here), or several at once (regard.training.distributed).
+    g = Σ_m tokens_m · ∇loss_m / Σ_m tokens_m        loss_m: the mean over the real target tokens of microbatch m
+
+One process computes all of them in turn; in data-parallel training (regard.training.distributed) each rank computes
+some, and an all-reduce takes the sum.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from regard.config import TrainingPlan
 from regard.data.batches import Batch, Pairs, make_batch, plan
 from regard.models.seq2seq import Model
-from regard.threads import ThreadPool, seed_step
-from regard.training.gradients import add_gradients
+from regard.threads import seed_step
 from regard.training.loss import Loss, output_loss
 
 
-@dataclass(frozen=True)
-class Part:
-    """Which batch of which pass: all else follows from the settings."""
+class Position(NamedTuple):
+    """Which update this is: with the settings it decides batches and dropout."""
 
     epoch: int
-    index: int
+    index: int  # of the batch in the epoch
     step: int
 
 
 @dataclass(frozen=True)
-class Sum:
-    """What a part found: sums over its real target tokens. Its gradients stand apart, in the order of parameters."""
+class Accumulated:
+    """What the microbatches gave; their gradients are in the parameters' `.grad`."""
 
-    tokens: int
-    smoothed: float
-    nll: float
-
-
-def part_plan(pairs: Pairs, training: TrainingPlan, epoch: int, rank: int = 0) -> list[np.ndarray]:
-    """The rows of each batch of one rank in a pass; those of all ranks are within the budget of an update."""
-    ranks = training.processes
-    return plan(pairs, max(training.batch_tokens // ranks, 1), training.seed, epoch, rank, ranks)
+    loss: Loss  # the mean over all tokens
+    tokens: int  # real target tokens
+    divisor: int  # that makes the gradients those of the mean loss: their tokens, or 1 where they are already
 
 
-def part_batch(pairs: Pairs, rows: np.ndarray, training: TrainingPlan, step: int, rank: int = 0) -> Batch:
-    """The batch of one rank in an update, whatever process makes it."""
-    seed = (training.seed, step, rank, 1)  # NumPy reads noughts at the end as nothing, and `plan` draws by two numbers
+def microbatch_plan(pairs: Pairs, training: TrainingPlan, epoch: int, index: int = 0) -> list[np.ndarray]:
+    """The rows of the index-th microbatch of each update in an epoch; those of one update share its token budget."""
+    count = training.microbatches
+    return plan(pairs, max(training.batch_tokens // count, 1), training.seed, epoch, index, count)
+
+
+def make_microbatch(pairs: Pairs, rows: np.ndarray, training: TrainingPlan, step: int, index: int = 0) -> Batch:
+    """The batch of one microbatch: the same on every rank."""
+    seed = (training.seed, step, index, 1)  # NumPy ignores zeros at the end, and `plan` draws by two numbers
     return make_batch(pairs, rows, seed)
+
+
+class Microbatches:
+    """The microbatches that one rank computes: index ≡ rank (mod world_size)."""
+
+    def __init__(self, pairs: Pairs, training: TrainingPlan, rank: int = 0, world_size: int = 1) -> None:
+        self._pairs, self._training = pairs, training
+        self._indices = range(rank, training.microbatches, world_size)
+        self._epoch = -1
+        self._plans: list[list[np.ndarray]] = []
+
+    def updates(self, epoch: int) -> int:
+        """How many an epoch has."""
+        return len(self._epoch_plans(epoch)[0])
+
+    def at(self, position: Position) -> Iterator[Batch]:
+        """Each batch in turn, with torch's generator seeded for it."""
+        seed, step = self._training.seed, position.step
+        for index, plans in zip(self._indices, self._epoch_plans(position.epoch), strict=True):
+            batch = make_microbatch(self._pairs, plans[position.index], self._training, step, index)
+            seed_step(seed, step, index)
+            yield batch
+
+    def _epoch_plans(self, epoch: int) -> list[list[np.ndarray]]:
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._plans = [microbatch_plan(self._pairs, self._training, epoch, index) for index in self._indices]
+        return self._plans
+
+
+def accumulate(model: Model, batches: Iterable[Batch], smoothing: float, summed: bool = False) -> Accumulated:
+    """Replace the parameters' gradients by those of these batches; `summed`: of the sum over tokens, not the mean."""
+    for parameter in trained_parameters(model):
+        parameter.grad = None
+    losses, tokens = [], []
+    for batch in batches:
+        losses.append(backward(model, batch, smoothing, summed))
+        tokens.append(batch.token_count)
+    assert summed or len(losses) == 1, "gradients of means do not add up"
+    if len(losses) == 1:
+        return Accumulated(losses[0], tokens[0], tokens[0] if summed else 1)
+    total = sum(tokens)
+    smoothed = sum(loss.smoothed.detach() * count for loss, count in zip(losses, tokens, strict=True)) / total
+    nll = sum(loss.nll * count for loss, count in zip(losses, tokens, strict=True)) / total
+    assert isinstance(smoothed, Tensor) and isinstance(nll, Tensor)
+    return Accumulated(Loss(smoothed, nll), total, total)
 
 
 def backward(model: Model, batch: Batch, smoothing: float, summed: bool = False) -> Loss:
@@ -63,93 +106,5 @@ def backward(model: Model, batch: Batch, smoothing: float, summed: bool = False)
     return loss
 
 
-def trained(model: Model) -> list[nn.Parameter]:
-    return [one for one in model.parameters() if one.requires_grad]
-
-
-class Rank:
-    """One rank's part of every update."""
-
-    def __init__(self, model: Model, pairs: Pairs, training: TrainingPlan, rank: int) -> None:
-        self._model, self._pairs, self._training, self._rank = model, pairs, training, rank
-        self._planned, self._batches = -1, []
-
-    def compute(self, part: Part) -> Sum:
-        """Adds the gradient of the sum over the part's tokens to the parameters'."""
-        if part.epoch != self._planned:
-            self._planned = part.epoch
-            self._batches = part_plan(self._pairs, self._training, part.epoch, self._rank)
-        batch = part_batch(self._pairs, self._batches[part.index], self._training, part.step, self._rank)
-        seed_step(self._training.seed, part.step, self._rank)
-        loss = backward(self._model, batch, self._training.label_smoothing, summed=True)
-        tokens = batch.token_count
-        return Sum(tokens, loss.smoothed.item() * tokens, loss.nll.item() * tokens)
-
-
-class Others(ABC):
-    """The ranks beside the first, which is the loop itself."""
-
-    def __init__(self, model: Model, pairs: Pairs, training: TrainingPlan) -> None:
-        self._model, self._pairs, self._training = model, pairs, training
-        self._parameters = trained(model)
-        self._ranks = range(1, training.processes)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    @abstractmethod
-    def begin(self, part: Part) -> None:
-        """The others may start on their parts of an update."""
-
-    @abstractmethod
-    def results(self) -> Sequence[tuple[Sum, Sequence[Tensor | None]]]:
-        """The sums and gradients of all the others, by rank; the parameters' own gradients stay as they are."""
-
-    def rest(self) -> None:  # noqa: B027 - most need not do anything
-        """Nobody but this process has anything to do for a while."""
-
-    def join(self, loss: Loss, tokens: int, hands: ThreadPool) -> tuple[Loss, int]:
-        """Adds all gradients to this process' own, which are of a sum over tokens; the mean loss, and all tokens."""
-        whole, smoothed, nll = tokens, loss.smoothed.detach() * tokens, loss.nll * tokens
-        for found, gradients in self.results():
-            whole, smoothed, nll = whole + found.tokens, smoothed + found.smoothed, nll + found.nll
-            add_gradients(self._parameters, gradients, hands)
-        return Loss(smoothed / whole, nll / whole), whole
-
-
-class Turns(Others):
-    """All parts in this process, one after the other: where there is one core, or no process may be started."""
-
-    def __init__(self, model: Model, pairs: Pairs, training: TrainingPlan) -> None:
-        super().__init__(model, pairs, training)
-        self._all = [Rank(model, pairs, training, rank) for rank in self._ranks]
-
-    def begin(self, part: Part) -> None:
-        self._part = part
-
-    def results(self) -> Sequence[tuple[Sum, Sequence[Tensor | None]]]:
-        own = [one.grad for one in self._parameters]
-        found = []
-        for rank in self._all:
-            for parameter in self._parameters:
-                parameter.grad = None
-            found.append((rank.compute(self._part), [one.grad for one in self._parameters]))
-        for parameter, gradient in zip(self._parameters, own, strict=True):
-            parameter.grad = gradient
-        return found
-
-
-def at_once(training: TrainingPlan) -> int:
-    """How many processes there are: one on one core, where torch was told to keep to one, or where none may start."""
-    alone = training.threads is None and torch.get_num_threads() == 1
-    return 1 if alone or multiprocessing.current_process().daemon else training.processes
-
-
-def threads_each(training: TrainingPlan) -> int:
-    """CPU threads of each process: as set, or all that torch has now, shared out."""
-    return training.threads or max(torch.get_num_threads() // (training.processes), 1)
+def trained_parameters(model: Model) -> list[nn.Parameter]:
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]

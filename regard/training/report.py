@@ -17,18 +17,19 @@ from regard.files import append_lines, write_text
 
 
 @dataclass(frozen=True)
-class Report:
-    """One update, and the look at the development set that followed it, if there was one."""
+class StepReport:
+    """One update, and the validation after it, if there was one."""
 
     step: int
-    epoch: float  # passes over the data, with the fraction of this one
+    epoch: float  # with the fraction of this one
     loss: float  # nats per real target token of this batch, unsmoothed
     rate: float
     norm: float  # of the gradient, before clipping
     tokens: int  # real target tokens of this batch
-    seconds: float  # since training began, over all sittings
+    seconds: float  # since training began, before resuming included
+    step_seconds: float  # of this update, without a validation
     dev: dict[str, float] | None = None
-    improved: bool = False  # the look found the best weights so far
+    improved: bool = False  # the best weights so far
 
     def record(self) -> dict[str, Any]:
         """The line of metrics.jsonl."""
@@ -53,7 +54,7 @@ class Metrics:
         self.path = path
         self._waiting: list[str] = []
 
-    def add(self, report: Report) -> None:
+    def add(self, report: StepReport) -> None:
         self._waiting.append(json.dumps(report.record()))
 
     def flush(self) -> None:
@@ -62,7 +63,7 @@ class Metrics:
             self._waiting.clear()
 
     def cut_after(self, step: int) -> None:
-        """Forget what came after the checkpoint that training resumes from, so that no step stands there twice."""
+        """Forget what came after the checkpoint that training resumes from, so that no step is there twice."""
         kept = [json.dumps(line) for line in read_metrics(self.path) if line["step"] <= step]
         write_text(self.path, "".join(f"{line}\n" for line in kept))
 
@@ -80,7 +81,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 class ProgressLine:
-    """A live line in a terminal; elsewhere one plain line for each look at the development set. All on stderr."""
+    """A live line in a terminal; elsewhere one plain line a validation. All on stderr."""
 
     def __init__(self, training: TrainingPlan, total: int | None, quiet: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False, quiet=quiet)
@@ -89,9 +90,8 @@ class ProgressLine:
         self._limit_seconds = None if training.minutes is None else training.minutes * 60
         self._total = total
         self._losses: tuple[float, float] = (0.0, 0.0)  # sum and weight, fading
-        self._since: tuple[int, float] | None = None  # step and seconds of the first report of this sitting
-        self._pace: tuple[float, float] = (0.0, 0.0)  # tokens and seconds, fading
-        self._seconds = 0.0
+        self._since: tuple[int, float] | None = None  # step and seconds of the first report
+        self._recent: tuple[float, float] = (0.0, 0.0)  # tokens and seconds, fading
         self._dev = ""
 
     def __enter__(self) -> Self:
@@ -110,18 +110,16 @@ class ProgressLine:
         """A line that stays."""
         self._console.print(Text(text), soft_wrap=True)
 
-    def show(self, report: Report) -> None:
+    def show(self, report: StepReport) -> None:
         total, weight = self._losses
         self._losses = (0.95 * total + report.loss, 0.95 * weight + 1)
         if self._since is None:
             self._since = (report.step, report.seconds)
-        elif report.dev is None:  # a look takes time of its own
-            tokens, seconds = self._pace
-            self._pace = (0.95 * tokens + report.tokens, 0.95 * seconds + report.seconds - self._seconds)
-        self._seconds = report.seconds
+        tokens, seconds = self._recent
+        self._recent = (0.95 * tokens + report.tokens, 0.95 * seconds + report.step_seconds)
         if report.dev is not None:
             self._dev = "dev " + dev_text(report.dev, self._metric)
-            self.say(self._look_line(report))
+            self.say(self._validation_line(report))
         if self._live is not None:
             self._live.update(Text(self._line(report), no_wrap=True, overflow="ellipsis"))
 
@@ -130,22 +128,24 @@ class ProgressLine:
         total, weight = self._losses
         return total / weight
 
-    def _look_line(self, report: Report) -> str:
+    def _validation_line(self, report: StepReport) -> str:
         star = "  * best" if report.improved else ""
         return f"{self._where(report)}  loss {self._recent_loss:.3f}  {self._dev}  {clock(report.seconds)}{star}"
 
-    def _where(self, report: Report) -> str:
+    def _where(self, report: StepReport) -> str:
         total = "" if self._total is None else f"/{self._total}"
         return f"step {report.step}{total}  epoch {report.epoch:.1f}"
 
-    def _line(self, report: Report) -> str:
-        tokens, seconds = self._pace
-        pace = f"  {tokens / seconds:,.0f} tokens/s" if seconds > 0 else ""
+    def _line(self, report: StepReport) -> str:
+        tokens, seconds = self._recent
+        speed = f"  {tokens / seconds:,.0f} tokens/s" if seconds > 0 else ""
         left = self._left(report)
         left_text = "" if left is None else f"  {clock(left)} left"
-        return f"{self._where(report)}  loss {self._recent_loss:.3f}{pace}{left_text}  {self._dev}"  # within 80 columns
+        return (
+            f"{self._where(report)}  loss {self._recent_loss:.3f}{speed}{left_text}  {self._dev}"  # within 80 columns
+        )
 
-    def _left(self, report: Report) -> float | None:
+    def _left(self, report: StepReport) -> float | None:
         """Seconds until the nearer of the two limits; patience may end it sooner."""
         limits = []
         assert self._since is not None

@@ -7,7 +7,7 @@ import math
 from regard.config import TrainingPlan
 
 
-def rate(step: int, training: TrainingPlan, total: int | None = None) -> float:
+def learning_rate(step: int, training: TrainingPlan, total: int | None = None) -> float:
     """The rate of update `step` (the first is 1), with peak r, warm-up w and `total` updates in all.
 
     step ≤ w       r · step / w                                        linear warm-up

@@ -18,32 +18,32 @@ KINDS = ("adam/", "muon/")  # of moments
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Where training stands. The order of batches is a pure function of (seed, epoch), so this is all of it."""
 
     step: int = 0  # updates made
-    epoch: int = 0  # passes completed
-    index: int = 0  # batches of this pass already used
+    epoch: int = 0  # completed
+    index: int = 0  # batches of this epoch already used
     tokens: int = 0  # real target tokens seen
-    seconds: float = 0.0  # spent, over all sittings
-    stale: int = 0  # looks since the last improvement
+    seconds: float = 0.0  # of training, before resuming included
+    stale: int = 0  # validations since the last improvement
     best: dict[str, float] | None = None  # development results of the best weights
     best_step: int = 0
     ended: str | None = None  # which limit was reached
 
 
 @dataclass
-class State:
-    """The model, the optimizer's moments, the best weights so far and the weights of the latest looks."""
+class TrainingState:
+    """The model, the optimizer's moments, the best weights so far and those of the latest validations."""
 
     model: Model
     optimizer: Optimizer
-    progress: Progress = field(default_factory=Progress)
+    progress: TrainingProgress = field(default_factory=TrainingProgress)
     best: Weights | None = None
-    recent: deque[Weights] = field(default_factory=deque)  # the last `training.average` looks
+    recent: deque[Weights] = field(default_factory=deque)  # of the last `training.average` validations
 
     def averaged(self) -> Weights | None:
-        """The mean of the weights of the latest looks, summed in double so that the order does not show."""
+        """The mean of the weights of the latest validations, summed in double so that the order has no effect."""
         if not self.recent:
             return None
         return {
@@ -61,12 +61,12 @@ class State:
         return named | self.optimizer.moments()
 
 
-def new_state(model: Model, training: TrainingPlan) -> State:
+def new_state(model: Model, training: TrainingPlan) -> TrainingState:
     """Before the first step."""
-    return State(model, Optimizer(model, training), recent=deque(maxlen=training.average))
+    return TrainingState(model, Optimizer(model, training), recent=deque(maxlen=training.average))
 
 
-def restore(state: State, tensors: Weights, numbers: dict[str, Any], where: str) -> None:
+def restore(state: TrainingState, tensors: Weights, numbers: dict[str, Any], where: str) -> None:
     """Put back what `tensors` and `numbers` gave, into a new state of the same model; `where` is named in errors."""
     groups: dict[str, Weights] = {}
     for key, tensor in tensors.items():
@@ -74,7 +74,7 @@ def restore(state: State, tensors: Weights, numbers: dict[str, Any], where: str)
         groups.setdefault(group, {})[name] = tensor
     load_weights(state.model, groups.get("last", {}), where)
     try:
-        state.progress = Progress(**numbers)
+        state.progress = TrainingProgress(**numbers)
         state.optimizer.restore({key: tensor for key, tensor in tensors.items() if key.startswith(KINDS)})
     except (TypeError, KeyError):  # a KeyError: moments of another optimizer
         raise UserError(f"{where}: the training state is damaged; train again into another directory") from None

@@ -102,6 +102,10 @@ CASES: list[tuple[dict, str]] = [
         {"training": {"schedule": "cosine", "minutes": 3}},
         "training.schedule = 'cosine' needs to know its end: set training.steps or training.epochs",
     ),
+    (
+        {"training": {"microbatches": 2, "processes": 3}},
+        "training.processes = 3 exceeds training.microbatches = 2: each computes one at least; lower it or take more",
+    ),
 ]
 
 

@@ -39,7 +39,7 @@ def chosen(corpus: Corpus, **sections: dict[str, Any]) -> Plan:
 def test_nothing_is_left_open_and_nothing_set_is_changed() -> None:
     config = chosen(corpus(3000, 10))
     open_still = [key for key, value in config.training if value is None]
-    assert open_still == ["epochs", "minutes", "init_from", "threads"]
+    assert open_still == ["epochs", "minutes", "init_from", "threads", "processes"]
     assert None not in config.tokenizer.model_dump().values() and config.model.dropout is not None
     given = {
         "tokenizer": {"kind": "unigram", "size": 777, "shared": False},
@@ -91,13 +91,13 @@ def test_a_second_target_for_a_source_is_not_more_to_learn_from() -> None:
     assert student.training.batch_tokens == 2 * teacher.training.batch_tokens, "but there is more to read"
 
 
-def test_a_long_run_is_shared_by_two_processes_unless_threads_are_counted() -> None:
+def test_a_long_run_has_two_microbatches_unless_threads_are_counted() -> None:
     long, preset = corpus(50_000, 12), {"model": {"preset": "transformer"}}
-    assert chosen(long, **preset).training.processes == 2
-    assert chosen(long, **preset, training={"threads": 2}).training.processes == 1
-    assert chosen(long, **preset, training={"processes": 3}).training.processes == 3
-    assert chosen(long, **preset, training={"steps": 50}).training.processes == 1
-    assert chosen(corpus(1000, 2), **preset).training.processes == 1
+    assert chosen(long, **preset).training.microbatches == 2
+    assert chosen(long, **preset, training={"threads": 2}).training.microbatches == 1
+    assert chosen(long, **preset, training={"processes": 3}).training.microbatches == 3
+    assert chosen(long, **preset, training={"steps": 50}).training.microbatches == 1
+    assert chosen(corpus(1000, 2), **preset).training.microbatches == 1
 
 
 def test_text_is_learned_with_muon_and_a_cosine_where_they_were_found_better() -> None:

@@ -24,7 +24,7 @@ from regard.experiment import RunResult, resolve, run_experiment
 from regard.experiment.setup import Setup
 from regard.experiment.validation import make_validate
 from regard.training.loop import Validate
-from regard.training.report import ProgressLine, Report, read_metrics
+from regard.training.report import ProgressLine, StepReport, read_metrics
 from regard.weights import read_tensors
 
 TINY: dict[str, Any] = {
@@ -54,7 +54,7 @@ def at_step(monkeypatch: pytest.MonkeyPatch, step: int, act: Callable[[], None])
     """Do something when this step is reported."""
     show = ProgressLine.show
 
-    def shown(line: ProgressLine, report: Report) -> None:
+    def shown(line: ProgressLine, report: StepReport) -> None:
         show(line, report)
         if report.step == step:
             monkeypatch.setattr(ProgressLine, "show", show)
@@ -122,27 +122,27 @@ def test_every_task(tmp_path: Path, corpus: str, preset: str, task: str) -> None
 def test_the_result_reported_is_that_of_the_saved_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, better: bool
 ) -> None:
-    """The fourth look is at the average; it is made to win or to lose."""
-    looks: list[dict[str, float]] = []
+    """The fourth validation is of the average; it is made to win or to lose."""
+    validations: list[dict[str, float]] = []
     real = make_validate
 
     def counted(setup: Setup) -> Validate:
-        look = real(setup)
+        validate = real(setup)
 
         def changed() -> dict[str, float]:
-            results = look()
-            if len(looks) == 3:
+            results = validate()
+            if len(validations) == 3:
                 results |= {"exact": 99.0 if better else -1.0}
-            looks.append(results)
+            validations.append(results)
             return results
 
         return changed
 
     monkeypatch.setattr("regard.experiment.run.make_validate", counted)
     result = go(tmp_path / "run")
-    assert len(looks) == 4 and result.best in looks[:3]
+    assert len(validations) == 4 and result.best in validations[:3]
     assert result.model == ("average" if better else "best")
-    assert result.dev == (looks[3] if better else result.best)
+    assert result.dev == (validations[3] if better else result.best)
     words = (
         "model: the average of the last 2 validations, dev exact 99.0%"
         if better
@@ -235,7 +235,7 @@ def test_a_run_that_crashed_before_its_first_step_starts_anew(tmp_path: Path, mo
         raise RuntimeError("the power fails before the first step")
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-        patch.setattr("regard.experiment.run._save", crash)
+        patch.setattr("regard.experiment.run.save_state", crash)
         go(tmp_path / "crashed", tiny())
     go(tmp_path / "crashed", resume=True)
     assert_same_run(tmp_path / "whole", tmp_path / "crashed")
@@ -314,7 +314,7 @@ def test_a_run_that_never_came_to_a_checkpoint_can_be_resumed_again_and_again(
     out = tmp_path / "run"
     for resume in (False, True):  # the metrics of step 1 are there, and its state is not
         with monkeypatch.context() as patch:
-            patch.setattr("regard.experiment.run.SAVE_SECONDS", 0)
+            patch.setattr("regard.experiment.follow.SAVE_SECONDS", 0)
             at_step(monkeypatch, 1, lambda patch=patch: patch.setattr(os, "fsync", full))
             with pytest.raises(UserError, match="the disk is full"):
                 go(out, resume=resume)

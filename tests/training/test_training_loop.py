@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 import torch
-from training_material import PAIRS, fresh
+from training_material import PAIRS, fresh, team
 
 from regard.config import TrainingPlan
 from regard.data.batches import make_batch, plan
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
-from regard.training.checkpoint_selection import select
-from regard.training.loop import judge, total_steps, train
-from regard.training.microbatches import part_plan
-from regard.training.report import Report
-from regard.training.state import State, restore
+from regard.training.checkpoint_selection import record_validation, select_checkpoint
+from regard.training.loop import total_steps, train
+from regard.training.microbatches import microbatch_plan
+from regard.training.report import StepReport
+from regard.training.state import TrainingState, restore
 from regard.weights import clone_weights, read_tensors, weights_of, write_tensors
 
 
@@ -29,31 +29,31 @@ def settings(**changes: Any) -> TrainingPlan:
     return TrainingPlan(**{**chosen, **changes})
 
 
-def look_at(state: State) -> Callable[[], dict[str, float]]:
-    def look() -> dict[str, float]:
+def make_validate(state: TrainingState) -> Callable[[], dict[str, float]]:
+    def validate() -> dict[str, float]:
         forced = teacher_forced(state.model, [make_batch(PAIRS, rows) for rows in plan(PAIRS, 400, 0, 0)])
         return {"loss": forced.loss, "accuracy": forced.token_accuracy}
 
-    return look
+    return validate
 
 
-def run(state: State, training: TrainingPlan, until: int | None = None) -> list[Report]:
+def run(state: TrainingState, training: TrainingPlan, until: int | None = None) -> list[StepReport]:
     """Reports up to a step, as if Ctrl-C came after it."""
     reports = []
-    for report in train(state, PAIRS, training, look_at(state)):
+    for report in train(state, PAIRS, training, make_validate(state), team(state, PAIRS, training)):
         reports.append(report)
         if report.step == until:
             break
     return reports
 
 
-def everything(state: State) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+def everything(state: TrainingState) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     numbers = asdict(state.progress)
     del numbers["seconds"], numbers["ended"]
     return state.tensors(), numbers
 
 
-def assert_same(one: State, two: State) -> None:
+def assert_same(one: TrainingState, two: TrainingState) -> None:
     (tensors, numbers), (others, other_numbers) = everything(one), everything(two)
     assert numbers == other_numbers
     assert tensors.keys() == others.keys()
@@ -66,7 +66,7 @@ def assert_same(one: State, two: State) -> None:
 @pytest.mark.parametrize("stops", [(8,), (1, 2, 10, 16)])
 def test_resumed_equals_never_interrupted(optimizer: str, preset: str, stops: tuple[int, ...], tmp_path: Path) -> None:
     training = settings(optimizer=optimizer)
-    assert len(part_plan(PAIRS, training, 0)) not in (1, 2, 8, 16), "the stops must be inside an epoch"
+    assert len(microbatch_plan(PAIRS, training, 0)) not in (1, 2, 8, 16), "the stops must be inside an epoch"
     whole = fresh(training, preset)
     expected = run(whole, training)
 
@@ -110,13 +110,13 @@ def test_it_learns() -> None:
     training = settings(steps=60, evaluate_every=20, batch_tokens=400, label_smoothing=0.0)
     state = fresh(training, "lstm-additive")
     reports = run(state, training)
-    looks = [report.dev["loss"] for report in reports if report.dev]
-    assert looks[-1] < looks[0] - 0.3
+    validations = [report.dev["loss"] for report in reports if report.dev]
+    assert validations[-1] < validations[0] - 0.3
     assert state.progress.tokens == sum(report.tokens for report in reports)
 
 
-def test_each_limit_ends_training_with_a_look() -> None:
-    batches = len(part_plan(PAIRS, settings(), 0))
+def test_each_limit_ends_training_with_a_validation() -> None:
+    batches = len(microbatch_plan(PAIRS, settings(), 0))
     for changes, ended, steps in (
         ({"steps": 4}, "training.steps", 4),
         ({"steps": None, "epochs": 1.5}, "training.epochs", -(-batches * 3 // 2)),
@@ -139,12 +139,12 @@ def test_a_finished_run_goes_on_only_when_it_may() -> None:
     assert [report.step for report in run(state, settings(steps=6))] == [5, 6]
 
 
-def test_patience_counts_looks_without_progress_and_keeps_the_best() -> None:
+def test_patience_counts_validations_without_progress_and_keeps_the_best() -> None:
     training = settings(steps=1000, evaluate_every=2, patience=3, average=2)
     state = fresh(training)
     losses = iter([3.0, 2.0, 2.5, 1.0, 1.0, 1.5, 1.2, 0.1])
     weights = {}
-    for report in train(state, PAIRS, training, lambda: {"loss": next(losses)}):
+    for report in train(state, PAIRS, training, lambda: {"loss": next(losses)}, team(state, PAIRS, training)):
         weights[report.step] = clone_weights(weights_of(state.model))
     assert state.progress.ended == "training.patience"
     assert (state.progress.step, state.progress.best_step) == (14, 8)
@@ -161,48 +161,48 @@ def test_the_average_is_the_model_only_where_it_was_measured_to_be_better(measur
     training = settings(steps=6, evaluate_every=2, average=2)
     state = fresh(training)
     losses = iter([3.0, 1.0, 2.0])
-    for _ in train(state, PAIRS, training, lambda: {"loss": next(losses)}):
+    for _ in train(state, PAIRS, training, lambda: {"loss": next(losses)}, team(state, PAIRS, training)):
         pass
     before = {name: tensor.clone() for name, tensor in state.tensors().items()}
     averaged, seen = state.averaged(), []
 
-    def look() -> dict[str, float]:
+    def validate() -> dict[str, float]:
         seen.append(clone_weights(weights_of(state.model)))
         return {"loss": measured}
 
-    selection = select(state, training, look)
+    selected = select_checkpoint(state, training, validate)
     assert averaged is not None and state.best is not None and len(seen) == 1
     assert all(torch.equal(seen[0][name], averaged[name]) for name in averaged)
-    assert (selection.kind, selection.dev) == (kind, {"loss": min(measured, 1.0)})
+    assert (selected.kind, selected.dev) == (kind, {"loss": min(measured, 1.0)})
     expected = averaged if kind == "average" else state.best
-    assert all(torch.equal(selection.weights[name], expected[name]) for name in expected)
+    assert all(torch.equal(selected.weights[name], expected[name]) for name in expected)
     texts = {
         "average": "the average of the last 2 validations, dev loss 0.500",
         "best": "the best validation, dev loss 1.000",
     }
-    assert selection.text("loss") == texts[kind]
+    assert selected.text("loss") == texts[kind]
     after = state.tensors()  # the last weights are in the model again
     assert after.keys() == before.keys() and all(torch.equal(after[name], before[name]) for name in after)
 
 
 def test_without_an_average_nothing_is_measured_again() -> None:
-    def look() -> dict[str, float]:
+    def validate() -> dict[str, float]:
         raise AssertionError("not needed")
 
     for average, kind in ((0, "best"), (1, "best")):
         training = settings(steps=3, average=average)
         state = fresh(training)
         run(state, training)
-        assert select(state, training, look).kind == kind
+        assert select_checkpoint(state, training, validate).kind == kind
     state = fresh(settings())
-    assert select(state, settings(), look).kind == "last"
+    assert select_checkpoint(state, settings(), validate).kind == "last"
 
 
 def test_ties_are_broken_by_the_loss_until_all_is_right() -> None:
     training = settings(metric="exact", average=0)
     state = fresh(training)
-    looks = [(0, 3.0), (0, 2.0), (0, 2.5), (100, 1.0), (100, 0.5), (100, 0.7)]
-    seen = [(judge(state, {"exact": e, "loss": x}, training), state.progress.stale) for e, x in looks]
+    validations = [(0, 3.0), (0, 2.0), (0, 2.5), (100, 1.0), (100, 0.5), (100, 0.7)]
+    seen = [(record_validation(state, {"exact": e, "loss": x}, training), state.progress.stale) for e, x in validations]
     assert seen == [(True, 0), (True, 0), (False, 1), (True, 0), (True, 1), (False, 2)]
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from regard.config import TrainingPlan
-from regard.training.report import Metrics, ProgressLine, Report, clock, dev_text, read_metrics
+from regard.training.report import Metrics, ProgressLine, StepReport, clock, dev_text, read_metrics
 
 
-def report(step: int, look: bool = False) -> Report:
-    dev = {"loss": 1.5, "accuracy": 30.0, "exact": 12.5} if look else None
-    return Report(step, step / 10, 2.0, 1e-3, 0.7, 100, step * 0.5, dev, improved=look)
+def report(step: int, validated: bool = False) -> StepReport:
+    dev = {"loss": 1.5, "accuracy": 30.0, "exact": 12.5} if validated else None
+    return StepReport(step, step / 10, 2.0, 1e-3, 0.7, 100, step * 0.5, 0.5, dev, improved=validated)
 
 
 def test_metrics_are_appended_and_cut(tmp_path: Path) -> None:
     metrics = Metrics(tmp_path / "metrics.jsonl")
     for step in range(1, 6):
-        metrics.add(report(step, look=step == 4))
+        metrics.add(report(step, validated=step == 4))
     assert not metrics.path.exists()
     metrics.flush()
     metrics.flush()
@@ -33,10 +33,10 @@ def test_metrics_are_appended_and_cut(tmp_path: Path) -> None:
     assert [json.loads(line)["step"] for line in metrics.path.read_text().splitlines()] == [1, 2, 3, 4, 5]
 
 
-def test_no_terminal_gives_one_plain_line_a_look(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_terminal_gives_one_plain_line_a_validation(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressLine(TrainingPlan(rate=1.0, metric="exact"), total=20) as line:
         for step in range(1, 21):
-            line.show(report(step, look=step % 10 == 0))
+            line.show(report(step, validated=step % 10 == 0))
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
@@ -48,18 +48,18 @@ def test_no_terminal_gives_one_plain_line_a_look(capsys: pytest.CaptureFixture[s
 def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressLine(TrainingPlan(rate=1.0, metric="exact"), total=20, quiet=True) as line:
         line.say("a word")
-        line.show(report(1, look=True))
+        line.show(report(1, validated=True))
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_shows_pace_and_time_left(
+def test_a_terminal_shows_speed_and_time_left(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes this for a terminal
     monkeypatch.setenv("COLUMNS", "160")
     with ProgressLine(TrainingPlan(rate=1.0, metric="exact"), total=20) as line:
         for step in range(1, 11):
-            line.show(report(step, look=step == 5))
+            line.show(report(step, validated=step == 5))
     err = capsys.readouterr().err
     assert "200 tokens/s" in err  # 100 tokens in half a second
     assert "0:05 left" in err  # ten steps of half a second
