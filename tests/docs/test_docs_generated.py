@@ -113,6 +113,19 @@ def test_entries_of_experiments_are_dated_and_in_order(page: Path) -> None:
     assert len({anchor(title) for title, _ in entries}) == len(entries)
 
 
+def test_the_glossary_names_files_that_are_there() -> None:
+    glossary = text_of("CONTRIBUTING.md").partition("## Glossary")[2].partition("\n## ")[0]
+    paths = re.findall(r"`([a-z_0-9/]+(?:\.py|/))`", glossary)
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / "regard" / path).exists()] == []
+
+
+def test_the_map_in_the_readme_follows_the_reading_order() -> None:
+    order = re.findall(r"^\d+\. `([a-z_]+/)`", text_of("CONTRIBUTING.md"), re.MULTILINE)
+    folders = re.findall(r"^  ([a-z_]+/) ", text_of("README.md"), re.MULTILINE)
+    assert [folder for folder in folders if folder != "recipes/"] == order
+
+
 def test_every_page_is_in_the_navigation() -> None:
     nav = tomllib.loads(text_of("zensical.toml"))["project"]["nav"]
     there = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]

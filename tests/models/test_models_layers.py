@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.models.recurrent import RecurrentEncoder
-from regard.models.transformer import DecoderLayer, EncoderLayer, LayerShape
+from regard.models.transformer import DecoderLayer, EncoderLayer, LayerShape, SourceKeys
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import FeedForward
 from regard.nn.embedding import Embedding
@@ -73,7 +73,8 @@ def test_a_decoder_layer_is_torchs_own(norm: str, activation: str) -> None:
     x, memory = torch.randn(B, T, D), torch.randn(B, S, D)
     real = torch.tensor([[1, 1, 0, 0, 0], [1] * 5, [1, 1, 1, 1, 0]], dtype=torch.bool)
     expected = theirs(x, memory, tgt_mask=~causal_mask(T, T), memory_key_padding_mask=~real)
-    states, _ = ours(x, ours.start(B, memory), None, key_mask(real))
+    source = SourceKeys(*ours.cross_attention.prepare(memory), key_mask(real))
+    states, _ = ours(x, ours.start(B), source)
     assert torch.allclose(states, expected, atol=1e-5)
 
 
