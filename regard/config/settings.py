@@ -16,6 +16,7 @@ from regard.config.section import Open, Section, by_preset, chosen, default, wit
 Range = Annotated[str, Field(pattern=r"^\d+-\d+$")]
 Positive = Annotated[int, Field(gt=0)]
 Natural = Annotated[int, Field(ge=0)]
+LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]  # BCP 47
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
@@ -52,6 +53,10 @@ class DataSettings(Section):
     """test pairs as .tsv or .jsonl"""
     images: str | None = None
     """the folder of the pictures that sources name (that of the training file)"""
+    source_language: LanguageCode | None = None
+    """language of the sources, as en or pt-BR (that of the corpus, where it is known)"""
+    target_language: LanguageCode | None = None
+    """language of the targets"""
     examples: Positive | None = None
     """how many training examples an embedded corpus generates"""
     dev_examples: Positive | None = None

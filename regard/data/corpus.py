@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from regard.config import DataSettings, TokenizerSettings, near
@@ -11,6 +12,7 @@ from regard.data.embedded import EMBEDDED, embedded_corpus
 from regard.data.examples import Corpus, Example, Skipped, Task
 from regard.data.files import Reading, read_pairs, read_parallel
 from regard.data.image_codec import are_images
+from regard.data.languages import read_languages
 from regard.data.splits import carve, default_count, overlap
 from regard.errors import UserError
 
@@ -50,7 +52,8 @@ def load_corpus(config: DataSettings) -> Corpus:
     if train is None:
         raise UserError(f"{folder} has no train.tsv (or train.jsonl, .gz allowed); it is not a corpus folder")
     dev, test = (_read(config, f"{split}_") or _from_folder(folder, split) for split in ("dev", "test"))
-    return _assemble(config, folder.resolve().name, folder, train, dev, test)
+    corpus = _assemble(config, folder.resolve().name, folder, train, dev, test)
+    return replace(corpus, languages=read_languages(folder))
 
 
 def _read(config: DataSettings, split: str) -> Reading | None:

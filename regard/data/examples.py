@@ -40,6 +40,7 @@ class Corpus:
     tokenizer: TokenizerSettings
     model: str
     images: Path | None = None  # sources are images in this folder (or scenes); None: they are text
+    languages: tuple[str, str] | None = None  # of sources and targets, as en or pt-BR, where they are known
 
     def splits(self) -> dict[str, list[Example]]:
         return {"train": self.train, "dev": self.dev, "test": self.test}

@@ -34,6 +34,14 @@ class Choice(NamedTuple):
 Choices = dict[str, Choice]
 
 
+def choose_languages(corpus: Corpus) -> Choices:
+    """Of sources and targets, where the corpus knows them."""
+    if corpus.languages is None:
+        return {}
+    source, target = (Choice(language, "its language") for language in corpus.languages)
+    return {"source_language": source, "target_language": target}
+
+
 def choose_tokenizer(given: TokenizerSettings, suggested: TokenizerSettings, statistics: CorpusStatistics) -> Choices:
     """By what the corpus suggests, or else by its text."""
     suits = "what suits this corpus"

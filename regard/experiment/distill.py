@@ -14,6 +14,7 @@ from pathlib import Path
 from regard.config import DataSettings, Settings
 from regard.data.corpus import Example, load_corpus
 from regard.data.files import write_pairs
+from regard.data.languages import write_languages
 from regard.errors import UserError
 from regard.evaluation.metrics import nearest
 from regard.experiment.init_from import inherit_settings, is_of_a_kind
@@ -65,6 +66,8 @@ def distil(teacher: Pipeline, data: DataSettings, folder: Path, progress: Progre
     if not outputs:
         raise UserError(f"{teacher.run.path}: not one of {len(corpus.train)} outputs ended; train the teacher longer")
     folder.mkdir(parents=True, exist_ok=True)
+    if corpus.languages is not None:
+        write_languages(folder, *corpus.languages)
     for split, examples in (
         ("dev", corpus.dev),
         ("test", corpus.test),

@@ -23,6 +23,7 @@ from regard.experiment.corpus_statistics import measure_captions, measure_text
 from regard.experiment.defaults import (
     Choice,
     Choices,
+    choose_languages,
     choose_metric,
     choose_model,
     choose_tokenizer,
@@ -62,11 +63,13 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     training_choices = choose_training(settings.training, model, tokenizer, workload, metric)
     training = TrainingPlan.model_validate({**_values(training_choices), **settings.training.given()})
 
-    plan = Plan(settings.data, tokenizer, model, training, settings.search)
+    languages = choose_languages(corpus)
+    data = settings.data.model_copy(update={**_values(languages), **settings.data.given()})
+    plan = Plan(data, tokenizer, model, training, settings.search)
     check(plan)
     if inherited.model.preset != given.preset:
         model_choices["preset"] = Choice(given.preset, "what suits this corpus")
-    choices = {"tokenizer": tokenizer_choices, "model": model_choices, "training": training_choices}
+    choices = {"data": languages, "tokenizer": tokenizer_choices, "model": model_choices, "training": training_choices}
     reasons: dict[str, str] = {}
     for name, section in plan.sections():
         layers = {

@@ -12,6 +12,7 @@ from regard.errors import UserError
 EXTENDABLE = {"steps", "epochs", "minutes", "patience", "threads", "processes"}  # of training, on --resume
 FILES = {f"{split}{kind}" for split in ("", "dev_", "test_") for kind in ("source", "target", "pairs")}
 PATHS = FILES | {"corpus", "images"}
+LANGUAGES = {"source_language", "target_language"}
 
 
 def extend_plan(settings: Settings, stored: Plan) -> Plan:
@@ -21,7 +22,7 @@ def extend_plan(settings: Settings, stored: Plan) -> Plan:
     for name, section in stored.sections():
         values = getattr(settings, name).given()
         changes = {key: value for key, value in values.items() if value != getattr(section, key)}
-        free = {"training": EXTENDABLE, "data": PATHS, "search": set(changes)}.get(name, set())
+        free = {"training": EXTENDABLE, "data": PATHS | LANGUAGES, "search": set(changes)}.get(name, set())
         for key in sorted(changes.keys() - free):
             raise UserError(
                 f"{name}.{key} = {changes[key]!r}, but the run began with {getattr(section, key)!r}; "

@@ -61,6 +61,7 @@ def make(config: DataSettings) -> Corpus:
         task="translation",
         tokenizer=TokenizerSettings(kind="word", shared=False),
         model="lstm-additive",
+        languages=(source.replace("_", "-"), target.replace("_", "-")),
     )
 
 

@@ -44,6 +44,7 @@ def make(config: DataSettings) -> Corpus:
         name="languages",
         **splits,
         images=None,
+        languages=None,
         skipped=[],
         notes=(
             f"{len(LANGUAGES)} languages with {min(classes.values())} to {max(classes.values())} training texts each",

@@ -42,6 +42,7 @@ def make(config: DataSettings) -> Corpus:
         name="prose",
         **{split: [Example("", text) for text in rows] for split, rows in splits.items()},
         images=None,
+        languages=None,
         skipped=[],
         notes=tuple(notes),
         task="continuation",

@@ -57,6 +57,7 @@ def make(config: DataSettings) -> Corpus:
         name="stories",
         **rows,
         images=None,
+        languages=None,
         skipped=[],
         notes=(f"{SENTENCES[0]} to {SENTENCES[-1]} sentences a story; {len(PLACES)} possible answers",),
         task="translation",

@@ -16,6 +16,7 @@ from regard.data.examples import Example
 from regard.data.fetch.draft import draft_of, must_be_new
 from regard.data.fetch.wheels import Notify, Wheel, cache_folder, open_wheel, wheels
 from regard.data.files import write_pairs
+from regard.data.languages import write_languages
 from regard.data.splits import overlap
 from regard.errors import UserError
 
@@ -65,6 +66,7 @@ def fetch_home_assistant(
     with draft_of(folder) as draft:
         for name, rows in splits.items():
             write_pairs(draft / f"{name}.tsv", rows)
+        write_languages(draft, source, target)
         (draft / "README.md").write_text(_readme(made, packages, source, target), encoding="utf-8")
     return made
 

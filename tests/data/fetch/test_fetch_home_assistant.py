@@ -67,6 +67,7 @@ def test_folder_is_a_corpus(cache: Path, tmp_path: Path) -> None:
     groups = {split: {e.source.split(" of ")[-1] for e in rows} for split, rows in corpus.splits().items()}
     assert not groups["train"] & groups["dev"]
     assert not groups["train"] & groups["test"]
+    assert corpus.languages == ("en", "fr")
     readme = (made.folder / "README.md").read_text()
     assert "Apache-2.0" in readme
     assert "homeassistant 1.2" in readme
