@@ -104,4 +104,6 @@ def _task(model: ModelPlan) -> str:
     if model.encoder == "none":
         return "is a language model"
     source = "reads pictures" if model.encoder in PICTURE_ENCODERS else "reads text"
-    return f"{source} and {'tells classes' if model.decoder == 'none' else 'writes'}"
+    return (
+        f"{source} and {'tags words' if model.is_tagger else 'tells classes' if model.decoder == 'none' else 'writes'}"
+    )
