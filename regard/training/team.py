@@ -19,8 +19,8 @@ from regard.errors import UserError
 from regard.threads import set_threads
 from regard.training.distributed import (
     GradientRow,
-    ReplicaJob,
     LocalRanks,
+    ReplicaJob,
     broadcast_object,
     is_lost_connection,
     join_torchrun,
