@@ -85,8 +85,7 @@ class TokenizerFields(Section, Generic[Open]):
         "what the corpus suggests; else symbol where a side is made of few, character for short strings, word for "
         "captions of frequent words, bpe for text"
     )
-    """character; decomposed: letters and accents apart, and the letters of Hangul; symbol: what stands between spaces;
-    word; byte-level bpe; or unigram"""
+    """decomposed: characters, accents apart; symbol: what stands between spaces; bpe: of bytes; unigram: of bytes"""
     source_kind: TokenizerKind | None = chosen("kind")
     """kind of the sources, where it differs"""
     target_kind: TokenizerKind | None = chosen("kind")
