@@ -143,12 +143,12 @@ def read_facts(path: Path, needed: Sequence[str] = ("task",)) -> dict[str, Any]:
         data = file.read_bytes()
     try:
         facts = json.loads(data.decode())
-        found = facts["format"]
+        run_format = facts["format"]
     except (ValueError, TypeError, KeyError):
         raise UserError(f"{file} is damaged: it is not a record with a format; restore it or train again") from None
-    if found != FORMAT:
+    if run_format != FORMAT:
         raise UserError(
-            f"{file}: the run has format {found}, and this is regard {package_version()}, which reads format {FORMAT}; "
+            f"{file}: the run has format {run_format}, but regard {package_version()} reads format {FORMAT}; "
             f"use the regard {facts.get('regard', '')} that wrote it, or train again from its {RECIPE}"
         )
     for key in needed:

@@ -77,12 +77,12 @@ def assemble_setup(
     """The same from a plan and trained codecs. `resumed`: the saved weights will replace these."""
     source, target = codecs
     model = fuse(build_model(plan.model, source.size, target.size, source is target, plan.training.seed))
-    skipped = Counter(one.why for one in corpus.skipped)
+    skipped = Counter(example.why for example in corpus.skipped)
     encoded = []
     rate = plan.training.bpe_dropout
     for split, examples, dropout in (("training", corpus.train, rate), ("development", corpus.dev, 0.0)):
         pairs, left_out = encode_pairs(examples, source, target, _longest(plan, model, examples), dropout)
-        skipped.update(one.why for one in left_out)
+        skipped.update(example.why for example in left_out)
         if len(pairs) == 0:
             why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")

@@ -56,8 +56,8 @@ def compose(generator: random.Random) -> tuple[Scene, str]:
     """A scene and its only caption: the upper, left or inner thing is named first."""
     while True:
         number = generator.choices(list(OBJECTS), list(OBJECTS.values()))[0]
-        made = _alone(generator) if number == 1 else _inside(generator) if _nested(generator, number) else None
-        things, caption = made or _row(generator, number)
+        composition = _alone(generator) if number == 1 else _inside(generator) if _nested(generator, number) else None
+        things, caption = composition or _row(generator, number)
         if things:
             # what lies inside is named first and drawn last
             drawn = things[::-1] if " inside " in caption else things

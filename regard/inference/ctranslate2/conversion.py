@@ -63,21 +63,21 @@ def built_model(
     anew: bool = False,
 ) -> Path:
     """The folder of the built model: the one that is there where it has these weights and settings, else a new one."""
-    place = folder / f"ctranslate2-{precision}"
+    destination = folder / f"ctranslate2-{precision}"
     mark = _fingerprint(model, config, lexicon)
-    if not anew and (place / MARK).is_file() and (place / MARK).read_text(encoding="utf-8") == mark:
-        return place
+    if not anew and (destination / MARK).is_file() and (destination / MARK).read_text(encoding="utf-8") == mark:
+        return destination
     spec = _specification(model, config)
     spec.validate()
     spec.optimize(quantization=None if precision == "float32" else precision)
-    part = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=folder))  # it takes its name when it is whole
-    spec.save(str(part))
+    draft = Path(tempfile.mkdtemp(prefix=f".{destination.name}-", dir=folder))  # it takes its name when it is whole
+    spec.save(str(draft))
     if lexicon is not None:
-        write_text(part / VOCABULARY_MAP, _vocabulary_map(lexicon))
-    write_text(part / MARK, mark)
-    shutil.rmtree(place, ignore_errors=True)
-    part.replace(place)
-    return place
+        write_text(draft / VOCABULARY_MAP, _vocabulary_map(lexicon))
+    write_text(draft / MARK, mark)
+    shutil.rmtree(destination, ignore_errors=True)
+    draft.replace(destination)
+    return destination
 
 
 def _fingerprint(model: Model, config: ModelPlan, lexicon: Lexicon | None) -> str:
@@ -148,8 +148,8 @@ def _decoder(spec: Any, decoder: TransformerDecoder) -> None:
 
 
 def _self_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
-    one = (attention.query_proj, attention.key_proj, attention.value_proj)
-    spec.linear[0].weight = _array(torch.cat([projection.weight for projection in one]))
+    projections = (attention.query_proj, attention.key_proj, attention.value_proj)
+    spec.linear[0].weight = _array(torch.cat([projection.weight for projection in projections]))
     spec.linear[1].weight = _array(attention.output_proj.weight)
     _norm(spec.layer_norm, residual.norm)
 
