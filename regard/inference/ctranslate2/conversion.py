@@ -128,9 +128,9 @@ def _specification(model: Model, config: ModelPlan) -> Any:
 def _encoder(spec: Any, encoder: TransformerEncoder) -> None:
     spec.embeddings[0].weight = _array(encoder.embedding.weight)
     spec.position_encodings.encodings = _positions(encoder.positions)
-    for there, layer in zip(spec.layer, encoder.layers, strict=True):
-        _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
-        _feed_forward(there.ffn, layer.feed_forward, layer.ffn_residual)
+    for layer_spec, layer in zip(spec.layer, encoder.layers, strict=True):
+        _self_attention(layer_spec.self_attention, layer.self_attention, layer.self_residual)
+        _feed_forward(layer_spec.ffn, layer.feed_forward, layer.ffn_residual)
     _last_norm(spec, encoder.norm)
 
 
@@ -139,11 +139,11 @@ def _decoder(spec: Any, decoder: TransformerDecoder) -> None:
     if hasattr(spec, "position_encodings"):  # not where attention turns its queries and keys
         spec.position_encodings.encodings = _positions(decoder.positions)
     spec.projection.weight, spec.projection.bias = _array(decoder.output.weight), _array(decoder.output.bias)
-    for there, layer in zip(spec.layer, decoder.layers, strict=True):
-        _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
+    for layer_spec, layer in zip(spec.layer, decoder.layers, strict=True):
+        _self_attention(layer_spec.self_attention, layer.self_attention, layer.self_residual)
         assert layer.cross_attention is not None and layer.cross_residual is not None
-        _cross_attention(there.attention, layer.cross_attention, layer.cross_residual)
-        _feed_forward(there.ffn, layer.feed_forward, layer.ffn_residual)
+        _cross_attention(layer_spec.attention, layer.cross_attention, layer.cross_residual)
+        _feed_forward(layer_spec.ffn, layer.feed_forward, layer.ffn_residual)
     _last_norm(spec, decoder.norm)
 
 
@@ -162,8 +162,8 @@ def _cross_attention(spec: Any, attention: MultiHeadAttention, residual: Residua
 
 
 def _feed_forward(spec: Any, feed_forward: FeedForward, residual: Residual) -> None:
-    for there, projection in ((spec.linear_0, feed_forward.inner_proj), (spec.linear_1, feed_forward.output_proj)):
-        there.weight, there.bias = _array(projection.weight), _array(projection.bias)
+    for layer_spec, projection in ((spec.linear_0, feed_forward.inner_proj), (spec.linear_1, feed_forward.output_proj)):
+        layer_spec.weight, layer_spec.bias = _array(projection.weight), _array(projection.bias)
     _norm(spec.layer_norm, residual.norm)
 
 

@@ -1,6 +1,6 @@
 """Transformers on CTranslate2 (the extra [fast]): the same weights in a C++ engine made for decoding on a CPU.
 
-Its model is built from ours and kept beside the run. Greedy outputs are those of torch, but for short lists, whose map
+Its model is built from ours and kept beside the run. Greedy outputs are those of torch, but for shortlists, whose map
 has fewer tokens than torch gives a sentence alone. Its beam search ends a sentence at a fixed number of finished
 hypotheses, which with few of them is too early (regard.inference.beam tells why): with the patience given here most
 outputs are torch's too. What it cannot take, or with beams does not end, is left to torch.
@@ -149,7 +149,7 @@ class FastDecoder:
 
     def _again(self, source: Sequence[int], tokens: list[int], config: SearchSettings) -> Any:
         """What went on beyond its own limit (a batch has one for all) is cut there, as torch does: the promise of a
-        score for the tokens that are left. With a short list, which goes with a search, one of a search alone."""
+        score for the tokens that are left. With a shortlist, which goes with a search, one of a search alone."""
         if self._listed(config):
             return self._search([source], len(tokens), config)[0]
         targets = [[str(token) for token in tokens]]
