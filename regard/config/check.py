@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.config.plan import ModelPlan, Plan, TrainingPlan, plan_model
-from regard.config.settings import CELL, PICTURE_ENCODERS, DataSettings, Settings, TrainingSettings
+from regard.config.settings import CELL, IMAGE_ENCODERS, DataSettings, Settings, TrainingSettings
 from regard.errors import UserError
 
 
@@ -16,8 +16,8 @@ def check(config: Settings | Plan) -> None:
         model, named = plan_model(config.model), config.model.names_architecture
     check_model(model, named)
     _check_training(config.training)
-    if model.encoder in PICTURE_ENCODERS and config.tokenizer.shared:
-        raise UserError("tokenizer.shared = true, but a picture has no tokens to share; leave it out")
+    if model.encoder in IMAGE_ENCODERS and config.tokenizer.shared:
+        raise UserError("tokenizer.shared = true, but an image has no tokens to share; leave it out")
     if model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
     _check_tokenizer(config, model)
@@ -30,8 +30,8 @@ def check(config: Settings | Plan) -> None:
 
 def _check_tokenizer(config: Settings | Plan, model: ModelPlan) -> None:
     tokenizer = config.tokenizer
-    if tokenizer.source_kind is not None and model.encoder in PICTURE_ENCODERS:
-        raise UserError("tokenizer.source_kind is given, but the sources are pictures; leave it out")
+    if tokenizer.source_kind is not None and model.encoder in IMAGE_ENCODERS:
+        raise UserError("tokenizer.source_kind is given, but the sources are images; leave it out")
     if tokenizer.target_kind is not None and model.decoder == "none":
         raise UserError("tokenizer.target_kind is given, but the targets are classes; leave it out")
     kinds = tokenizer.source_kind or tokenizer.kind, tokenizer.target_kind or tokenizer.kind

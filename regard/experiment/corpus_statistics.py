@@ -21,7 +21,7 @@ class CorpusStatistics:
     source: Inventory
     target: Inventory
     overlap: float  # how much of the text on each side is written in characters that both sides use
-    cells: int = 0  # positions of a picture
+    cells: int = 0  # positions of an image
     words_once: float = 0.0  # share of the words of captions that are seen once
 
     @property
@@ -51,7 +51,7 @@ def measure_text(examples: list[Example]) -> CorpusStatistics:
 
 
 def measure_captions(examples: list[Example], model: ModelPlan) -> CorpusStatistics:
-    """Of pictures only the captions are text."""
+    """Of images only the captions are text."""
     target = take_inventory([example.target for example in examples])
     words = Counter(word for example in examples for word in example.target.split())
     once = sum(times == 1 for times in words.values()) / max(words.total(), 1)

@@ -20,7 +20,7 @@ CASES: list[tuple[dict, str]] = [
     ),
     (
         {"model": {"preset": "image-lstm"}, "tokenizer": {"source_kind": "word"}},
-        "tokenizer.source_kind is given, but the sources are pictures; leave it out",
+        "tokenizer.source_kind is given, but the sources are images; leave it out",
     ),
     (
         {"model": {"preset": "lstm-classifier"}, "tokenizer": {"target_kind": "word"}},
@@ -112,7 +112,7 @@ CASES: list[tuple[dict, str]] = [
     ),
     (
         {"model": {"preset": "image-lstm"}, "tokenizer": {"shared": True}},
-        "tokenizer.shared = true, but a picture has no tokens to share; leave it out",
+        "tokenizer.shared = true, but an image has no tokens to share; leave it out",
     ),
     (
         {"training": {"schedule": "cosine", "minutes": 3}},
