@@ -47,7 +47,7 @@ class TranslationMemory:
         }
         self._sources = sorted(self._targets, key=len)  # so that texts of similar length stand together
         self._lengths = np.array([len(source) for source in self._sources], dtype=np.int64)
-        self._texts = Texts(self._sources)
+        self._texts = PackedTexts(self._sources)
         self._counts = _bigram_counts(self._sources)
 
     def __len__(self) -> int:
@@ -99,8 +99,8 @@ class TranslationMemory:
         return low + kept, bounds[kept]
 
 
-class Texts:
-    """Texts laid out so that many are compared with one at once."""
+class PackedTexts:
+    """PackedTexts laid out so that many are compared with one at once."""
 
     def __init__(self, texts: list[str]) -> None:
         self._letters = _letters(texts)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.examples import Example
-from regard.data.memory import MemoryMatch, Texts, TranslationMemory, edit_distance, similarity
+from regard.data.memory import MemoryMatch, PackedTexts, TranslationMemory, edit_distance, similarity
 
 text = st.text(st.sampled_from("abcé 𝄞\n"), max_size=80)
 
@@ -47,7 +47,7 @@ def test_edit_distances(first: str, second: str, distance: int) -> None:
 def test_many_distances_at_once_are_those_one_by_one(query: str, texts: list[str]) -> None:
     rows = np.arange(len(texts))[::-1]
     expected = [edit_distance(query, texts[row]) for row in rows]
-    assert Texts(texts).distances(query, rows).tolist() == expected
+    assert PackedTexts(texts).distances(query, rows).tolist() == expected
 
 
 @settings(max_examples=40, deadline=None)
@@ -60,7 +60,7 @@ def test_the_index_finds_what_a_scan_finds(sources: list[str], query: str, minim
 def test_the_index_finds_what_a_scan_finds_among_many_sentences() -> None:
     rng = random.Random(1)
     words = ["".join(rng.choices("abcdefgh", k=rng.randint(1, 9))) for _ in range(200)]
-    sentences = [" ".join(rng.choices(words, k=rng.randint(1, 30))) for _ in range(100)]
+    sentences = [" ".join(rng.choices(words, k=rng.randint(8, 30))) for _ in range(100)]
     memory = TranslationMemory(Example(sentence, str(n)) for n, sentence in enumerate(sentences))
     found = 0
     for sentence in rng.sample(sentences, 4):
