@@ -62,9 +62,10 @@ class DecodingModel:
     ) -> Iterator[Decoded]:
         """The n_best hypotheses of each source, or why there are none; with CTranslate2 in the order they are found.
 
-        Arguments as of `regard.inference.decode`. What CTranslate2 cannot decode is decoded by torch.
+        Arguments as of `regard.inference.decode`. What CTranslate2 cannot decode is decoded by torch, and so is what
+        has a prefix.
         """
-        chosen = choose_engine(self, search, len(sources))
+        chosen = choose_engine(self, search, len(sources)) if prefixes is None else "torch"
         if chosen != "torch":
             self._start_ctranslate2()
         if chosen == "torch" or self._ctranslate2 is None:

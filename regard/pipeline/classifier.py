@@ -10,6 +10,7 @@ from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.sources import Source
 from regard.data.vocabulary import BOS
+from regard.errors import UserError
 from regard.evaluation import EvaluationReport, evaluate_classifier
 from regard.inference import ProgressCallback, TooLong, classify
 from regard.pipeline.examples import check_fits
@@ -22,7 +23,7 @@ class Classifier(Pipeline):
 
     def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        sources = self.source_codec.encode_batch([texts[row] for row in rows])
+        sources = self._sources([texts[row] for row in rows])
         results = [EMPTY] * len(texts)
         classified = classify(self.run.model, sources, search.batch_tokens, progress)
         for row, source, probabilities in zip(rows, sources, classified, strict=True):
@@ -31,7 +32,12 @@ class Classifier(Pipeline):
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
         self.target_codec.encode(target)  # refuses an unknown class
-        return self._pair(self.source_codec.encode(text), target)
+        return self._pair(self._sources([text])[0], target)
+
+    def go_on(self, text: str, prefix: Sequence[int], search: SearchSettings | None = None) -> Result:
+        if prefix:
+            raise UserError("a class has no beginning to go on from")
+        return self.translate_all([text], search)[0]
 
     def _report(
         self,
@@ -71,4 +77,5 @@ class Classifier(Pipeline):
 
     def _pair(self, source: Source, label: str) -> ForcedPair:
         check_fits(self.model, source, [])
-        return ForcedPair(source, [BOS], tuple(self.source_codec.source_tokens(source)), ("<s>",), (label,))
+        labels = tuple(self.source_codec.source_tokens(source)), ("<s>",), (label,)
+        return ForcedPair(source, [BOS], *labels, self.target_codec.encode(label), self.target_codec.tokens)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from regard.analysis.erasure import erase, source_words
 from regard.analysis.trace import ForcedPair
+from regard.analysis.view import SourceWord
 from regard.config import SearchSettings
 from regard.data.corpus import Example, load_corpus
 from regard.data.sources import Source, token_ids
@@ -12,6 +14,7 @@ from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, evaluate_language, language_baselines
 from regard.inference import ProgressCallback
+from regard.inference.engine import Decoded
 from regard.pipeline.examples import check_fits
 from regard.pipeline.result import EMPTY, Result
 from regard.pipeline.text_model import TextModel
@@ -25,7 +28,7 @@ class TextGenerator(TextModel):
     def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
         search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
         rows = [row for row, text in enumerate(texts) if text]
-        prefixes = self.target_codec.encode_batch([texts[row] for row in rows])
+        prefixes = [token_ids(source) for source in self._sources([texts[row] for row in rows])]
         results = [EMPTY] * len(texts)
         self.check_short_list(search)
         for index, hypotheses in self.decoding.decode([[] for _ in rows], search, prefixes, progress):
@@ -33,14 +36,29 @@ class TextGenerator(TextModel):
         return results
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
-        return self.pair_of_ids(self.target_codec.encode(text), self.target_codec.encode(target), True)
+        return self.pair_of_ids(self._sources([text])[0], self.target_codec.encode(target), True)
+
+    def _decoded(self, source: Source, prefix: Sequence[int], search: SearchSettings) -> Iterable[Decoded]:
+        search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
+        return self.decoding.decode([[]], search, [[*token_ids(source), *prefix]])
+
+    def _sources(self, texts: Sequence[str]) -> list[Source]:
+        """What a language model reads is text of its one vocabulary."""
+        return [
+            erase(ids, self.target_codec.tokens(ids), self.changes.hide)
+            for ids in self.target_codec.encode_batch(texts)
+        ]
+
+    def _words(self, text: str) -> tuple[SourceWord, ...]:
+        return source_words(self.target_codec.tokens(self.target_codec.encode(text)), self.changes.hide)
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """The text and its continuation are one sequence of target tokens, after an empty source."""
         ids, tokens = [*token_ids(source), *target_ids], self.target_codec.tokens
         target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         check_fits(self.model, [], target_in[1:])
-        return ForcedPair([], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
+        labels = tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out))
+        return ForcedPair([], target_in, *labels, target_out, tokens, given=len(source))
 
     def _report(
         self,
