@@ -10,7 +10,6 @@ from regard.config import SearchSettings
 from regard.data.corpus import Example
 from regard.data.sources import Source
 from regard.data.vocabulary import BOS
-from regard.errors import UserError
 from regard.evaluation import EvaluationReport, evaluate_classifier
 from regard.inference import ProgressCallback, TooLong, classify
 from regard.pipeline.examples import check_fits
@@ -21,7 +20,13 @@ from regard.pipeline.result import EMPTY, Result, no_result
 class Classifier(Pipeline):
     """A text or an image to one of several classes, with the probability of each."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
+    def _results(
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
+    ) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self._sources([texts[row] for row in rows])
         results = [EMPTY] * len(texts)
@@ -33,11 +38,6 @@ class Classifier(Pipeline):
     def forced_pair(self, text: str, target: str) -> ForcedPair:
         self.target_codec.encode(target)  # refuses an unknown class
         return self._pair(self._sources([text])[0], target)
-
-    def go_on(self, text: str, prefix: Sequence[int], search: SearchSettings | None = None) -> Result:
-        if prefix:
-            raise UserError("a class has no beginning to go on from")
-        return self.translate_all([text], search)[0]
 
     def _report(
         self,

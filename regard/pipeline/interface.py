@@ -20,6 +20,7 @@ from regard.config import SearchSettings
 from regard.data.batches import Batch
 from regard.data.corpus import Example
 from regard.data.sources import EncodedImage, Source
+from regard.data.vocabulary import EOS
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, TeacherForced, teacher_forced
 from regard.inference import ProgressCallback
@@ -28,6 +29,7 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
 from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
+from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import Result
 from regard.pipeline.search_settings import search_settings
 
@@ -48,22 +50,33 @@ class Pipeline(ABC):
     # --- translating ---------------------------------------------------------------------------------------------
 
     @overload
-    def translate(self, text: str, **search: Any) -> Result: ...
+    def translate(self, text: str, prefix: Prefix = "", **search: Any) -> Result: ...
     @overload
-    def translate(self, text: Sequence[str], **search: Any) -> list[Result]: ...
-    def translate(self, text: str | Sequence[str], **search: Any) -> Result | list[Result]:
-        """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …"""
+    def translate(self, text: Sequence[str], prefix: Prefix = "", **search: Any) -> list[Result]: ...
+    def translate(self, text: str | Sequence[str], prefix: Prefix = "", **search: Any) -> Result | list[Result]:
+        """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …
+
+        `prefix`: what every output must begin with.
+        """
         config = self.search_with(**search)
-        if isinstance(text, str):
-            return self.translate_all([text], config)[0]
-        return self.translate_all(text, config)
+        texts = [text] if isinstance(text, str) else text
+        results = self.translate_all(texts, config, prefixes=[prefix] * len(texts))
+        return results[0] if isinstance(text, str) else results
 
     def translate_all(
-        self, texts: Sequence[str], search: SearchSettings | None = None, progress: ProgressCallback | None = None
+        self,
+        texts: Sequence[str],
+        search: SearchSettings | None = None,
+        progress: ProgressCallback | None = None,
+        prefixes: Sequence[Prefix] | None = None,
     ) -> list[Result]:
-        """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's."""
+        """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's.
+
+        `prefixes`: what the output of each text must begin with, as text or as ids. It is part of the result, but its
+        score and log-probability are of what the model added.
+        """
         with self._changing():
-            return self._results(texts, search or self.search, progress)
+            return self._results(texts, search or self.search, progress, self._prefix_ids(prefixes, len(texts)))
 
     def translate_stream(
         self, texts: Iterable[str], search: SearchSettings | None = None, progress: ProgressCallback | None = None
@@ -87,8 +100,19 @@ class Pipeline(ABC):
 
     @abstractmethod
     def _results(
-        self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
     ) -> list[Result]: ...
+
+    def _prefix_ids(self, prefixes: Sequence[Prefix] | None, count: int) -> list[Sequence[int]]:
+        """The ids of each prefix."""
+        if prefixes is None:
+            return [()] * count
+        assert len(prefixes) == count, "one prefix for each text"
+        return [prefix_ids(prefix, self.target_codec) for prefix in prefixes]
 
     # --- attention and hidden states -----------------------------------------------------------------------------
 
@@ -122,28 +146,27 @@ class Pipeline(ABC):
         self,
         text: str,
         target: str | None = None,
-        prefix: Sequence[int] = (),
+        prefix: Prefix = "",
         search: SearchSettings | None = None,
         first: str | None = None,
     ) -> TraceRecord:
         """What a viewer shows of `text` and its output: of `target` where it is given, else of what is searched for.
 
-        `prefix`: ids that the output begins with, as `Prediction.id` gives them; the search goes on from there.
+        `prefix`: what the output begins with, as text or as ids (`Prediction.id`); the search goes on from there, unless
+        the last id ends the output.
         `first`: the map to show first. `search`: without it the recipe's; its `n_best` outputs are listed.
         """
         if target is not None and prefix:
             raise UserError("give a target to force or a prefix to go on from, not both")
+        if not isinstance(prefix, str) and EOS in prefix[-1:]:
+            target = self.target_codec.decode(prefix[:-1])
         if target is not None:
             return self._view(text, self.trace(text, target), first)
-        result = self.go_on(text, prefix, search)
+        (result,) = self.translate_all([text], search, prefixes=[prefix])
         record = self._view(text, result.trace(), first)
         best = result.alternatives or (result,)
         outputs = tuple(OutputRecord(one.text, one.score, one.log_prob, one.finished) for one in best)
         return replace(record, finished=result.finished, score=result.score, outputs=outputs, text=result.text)
-
-    @abstractmethod
-    def go_on(self, text: str, prefix: Sequence[int], search: SearchSettings | None = None) -> Result:
-        """The output of `text` that begins with these ids. The score is that of what comes after them."""
 
     def _view(self, text: str, seen: Trace, first: str | None) -> TraceRecord:
         names = seen.maps

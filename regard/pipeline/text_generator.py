@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from regard.analysis.erasure import erase, source_words
 from regard.analysis.trace import ForcedPair
@@ -14,7 +14,6 @@ from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, evaluate_language, language_baselines
 from regard.inference import ProgressCallback
-from regard.inference.engine import Decoded
 from regard.pipeline.examples import check_fits
 from regard.pipeline.result import EMPTY, Result
 from regard.pipeline.text_model import TextModel
@@ -25,22 +24,35 @@ NEW_TOKENS = 200  # that a language model generates, where no limit is set
 class TextGenerator(TextModel):
     """A language model: generates the text that follows the given one."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
-        search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
+    def _results(
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
+    ) -> list[Result]:
+        search = self._limited(search)
         rows = [row for row, text in enumerate(texts) if text]
-        prefixes = [token_ids(source) for source in self._sources([texts[row] for row in rows])]
+        given = [token_ids(source) for source in self._sources([texts[row] for row in rows])]
+        begun = [[*ids, *prefixes[row]] for row, ids in zip(rows, given, strict=True)]
         results = [EMPTY] * len(texts)
         self.check_short_list(search)
-        for index, hypotheses in self.decoding.decode([[] for _ in rows], search, prefixes, progress):
-            results[rows[index]] = self.result(prefixes[index], hypotheses)
+        for index, hypotheses in self.decoding.decode([[] for _ in rows], search, begun, progress):
+            results[rows[index]] = self.result(given[index], hypotheses, prefixes[rows[index]])
         return results
+
+    def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
+        given = token_ids(self._sources([text])[0])
+        check_fits(self.model, [], [*given, *prefix])
+        for hypothesis in self.decoding.stream([], self._limited(search), [*given, *prefix]):
+            yield self.result(given, [hypothesis], prefix)
+
+    @staticmethod
+    def _limited(search: SearchSettings) -> SearchSettings:
+        return search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
         return self.pair_of_ids(self._sources([text])[0], self.target_codec.encode(target), True)
-
-    def _decoded(self, source: Source, prefix: Sequence[int], search: SearchSettings) -> Iterable[Decoded]:
-        search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
-        return self.decoding.decode([[]], search, [[*token_ids(source), *prefix]])
 
     def _sources(self, texts: Sequence[str]) -> list[Source]:
         """What a language model reads is text of its one vocabulary."""

@@ -19,8 +19,8 @@ from regard.errors import UserError
 from regard.threads import set_threads
 from regard.training.distributed import (
     GradientRow,
-    Job,
     LocalRanks,
+    ReplicaJob,
     broadcast_object,
     is_lost_connection,
     join_torchrun,
@@ -96,7 +96,7 @@ class Team:
                 self._local = LocalRanks(size.processes)
             progress = state.progress
             position = Position(progress.epoch, progress.index, progress.step + 1)
-            job = Job(state.model, state.optimizer.moments(), pairs, training, size.threads, position, trials)
+            job = ReplicaJob(state.model, state.optimizer.moments(), pairs, training, size.threads, position, trials)
             try:
                 broadcast_object(job)
             except BaseException as error:

@@ -114,7 +114,7 @@ def test_another_word_is_chosen_and_the_rest_rewritten(translator: regard.Pipeli
     assert translator.view("abc", prefix=[*ids, EOS]).text == "d"
     assert translator.view("abc", target="d").text == "d"
     for prefix in ([BOS], [EOS, 5], [10**6]):
-        with pytest.raises(regard.UserError, match="no token that an output can begin with"):
+        with pytest.raises(regard.UserError, match="is no id of a token"):
             translator.view("abc", prefix=prefix)
 
 
@@ -145,5 +145,5 @@ def test_views_of_every_kind_of_model(language_run: Path, classifier_run: Path) 
     classifier = regard.load(classifier_run)
     seen = classifier.view("a house")
     assert seen.predictions[0].alternatives[0].token == seen.text and len(seen.predictions) == 1
-    with pytest.raises(regard.UserError, match="a class has no beginning"):
+    with pytest.raises(regard.UserError, match="this run gives a class"):
         classifier.view("a house", prefix=[3])
