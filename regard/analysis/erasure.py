@@ -1,6 +1,6 @@
-"""Input erasure: a word of the source is left out, or a cell of a picture covered, to see what the output owes to it.
+"""Input erasure: a word of the source is left out, or a cell of an image covered, to see what the output owes to it.
 
-Li, Monroe & Jurafsky 2016 erase words; Zeiler & Fergus 2014, 4.2, cover parts of a picture with grey.
+Li, Monroe & Jurafsky 2016 erase words; Zeiler & Fergus 2014, 4.2, cover parts of an image with grey.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GREY = 127  # the middle of the bytes, 0 for the encoder
 
 
 def erase(source: Source, tokens: Sequence[str], hide: Sequence[int]) -> Source:
-    """The source without these words, counted from 0; of a picture, with these cells covered. `tokens`: of its ids."""
+    """The source without these words, counted from 0; of an image, with these cells covered. `tokens`: of its ids."""
     if not hide:
         return source
     if isinstance(source, EncodedImage):

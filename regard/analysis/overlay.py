@@ -1,4 +1,4 @@
-"""What a captioner attended to in its picture for each word of the caption."""
+"""What a captioner attended to in its image for each word of the caption."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ ACROSS = 6  # words side by side in a terminal
 
 @dataclass(frozen=True)
 class Overlay:
-    """The words of a caption with the weights of each attention over the picture."""
+    """The words of a caption with the weights of each attention over the image."""
 
-    picture: np.ndarray  # (V, V, 3) bytes
+    image: np.ndarray  # (V, V, 3) bytes
     words: tuple[str, ...]
     names: tuple[str, ...]  # of the attentions
     weights: tuple[np.ndarray, ...]  # of each attention (H, words, side, side)
@@ -47,19 +47,19 @@ class Overlay:
         if Path(path).suffix == ".html":
             weights = [np.round(weights, 4).tolist() for weights in self.weights]
             words = [visible(word) for word in self.words]
-            return save_page(path, overlay_page(data_address(self.picture), words, self.names, weights, self.first))
+            return save_page(path, overlay_page(data_uri(self.image), words, self.names, weights, self.first))
         return save_picture(
-            path, draw_overlay(data_address(self.picture), list(map(visible, self.words)), self.shown.tolist())
+            path, draw_overlay(data_uri(self.image), list(map(visible, self.words)), self.shown.tolist())
         )
 
 
-def data_address(picture: np.ndarray) -> str:
-    """A picture (H, W, 3) as a data: address that pages and SVG show."""
-    return "data:image/png;base64," + base64.b64encode(png(picture)).decode()
+def data_uri(image: np.ndarray) -> str:
+    """An image (H, W, 3) as a data: address that pages and SVG show."""
+    return "data:image/png;base64," + base64.b64encode(png(image)).decode()
 
 
-def overlay(picture: np.ndarray, maps: list[AttentionMap], first: str, record: TraceRecord) -> Overlay:
-    """Of all attentions over the picture. Tokens are merged to words, over whose weights the mean is taken."""
+def overlay(image: np.ndarray, maps: list[AttentionMap], first: str, record: TraceRecord) -> Overlay:
+    """Of all attentions over the image. Tokens are merged to words, over whose weights the mean is taken."""
     rows = maps[0].rows
     groups = [group for group in word_groups(rows) if not any(is_mark(rows[index]) for index in group)]
     if not groups:
@@ -71,7 +71,7 @@ def overlay(picture: np.ndarray, maps: list[AttentionMap], first: str, record: T
         merged = np.stack([attention.weights[:, group].mean(1).numpy() for group in groups], axis=1)  # (H, words, P)
         weights.append(merged.reshape(attention.heads, len(groups), side, side))
     names = tuple(attention.name for attention in maps)
-    return Overlay(picture, words, names, tuple(weights), names.index(first), record)
+    return Overlay(image, words, names, tuple(weights), names.index(first), record)
 
 
 def _block(word: str, weights: np.ndarray) -> list[str]:

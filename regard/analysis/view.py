@@ -63,10 +63,10 @@ class SourceWord:
 
 
 @dataclass(frozen=True)
-class PictureRecord:
-    """A picture, whose cells in reading order are the columns of the maps to the source."""
+class ImageRecord:
+    """An image, whose cells in reading order are the columns of the maps to the source."""
 
-    image: str  # a data: address
+    uri: str  # data:
     side: int  # cells of a side
     hidden: tuple[int, ...] = ()  # cells that were covered
 
@@ -99,7 +99,7 @@ class TraceRecord:
 
     title: str
     source_tokens: tuple[str, ...]
-    source_words: tuple[SourceWord, ...]  # of a picture: none
+    source_words: tuple[SourceWord, ...]  # of an image: none
     input_tokens: tuple[str, ...]  # of the decoder
     output_tokens: tuple[str, ...]
     maps: tuple[MapRecord, ...]
@@ -113,7 +113,7 @@ class TraceRecord:
     finished: bool = True
     score: float | None = None  # of a search
     outputs: tuple[OutputRecord, ...] = ()  # the n best of the search, this one first, where they were asked for
-    picture: PictureRecord | None = None
+    image: ImageRecord | None = None
     changes: ChangeRecord = ChangeRecord()
     kind: Literal["trace"] = "trace"
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.analysis.overlay import Overlay, data_address, overlay
+from regard.analysis.overlay import Overlay, data_uri, overlay
 from regard.analysis.trace import Trace
-from regard.analysis.view import PictureRecord, TraceRecord
+from regard.analysis.view import ImageRecord, TraceRecord
 from regard.data.corpus import Example
 from regard.data.embedded.scene import is_scene, parse
 from regard.data.image_codec import read_view
@@ -42,13 +42,13 @@ class Captioner(SourceToText):
         if chosen not in names:
             raise UserError(f"{chosen} does not attend to the image; these do: {', '.join(names) or 'none'}")
         record = self._view(image, trace, chosen)
-        return overlay(_picture(image), [trace.attention(name) for name in names], chosen, record)
+        return overlay(_pixels(image), [trace.attention(name) for name in names], chosen, record)
 
     def _view(self, text: str, seen: Trace, first: str | None) -> TraceRecord:
         side = round(len(seen.source_tokens) ** 0.5)
-        picture = PictureRecord(data_address(_picture(text)), side, self.changes.hide)
+        image = ImageRecord(data_uri(_pixels(text)), side, self.changes.hide)
         record = super()._view(text, seen, first)
-        return replace(record, picture=picture, title=record.text)
+        return replace(record, image=image, title=record.text)
 
     def _pointing(self, examples: list[Example]) -> MetricScore | None:
         """Only of scenes: their objects have known positions."""
@@ -63,7 +63,7 @@ class Captioner(SourceToText):
             return pointing(self.run.model, batches, scenes, captions, self.target_codec)
 
 
-def _picture(image: str) -> np.ndarray:
+def _pixels(image: str) -> np.ndarray:
     view = read_view(image, OVERLAY_SIDE)
     assert not isinstance(view, Unreadable), "it was read for the trace"
     return view

@@ -133,7 +133,7 @@ class Pipeline(ABC):
     def changed(self, silence: Sequence[str] = (), uniform: Sequence[str] = (), hide: Sequence[int] = ()) -> Self:
         """The same pipeline with attentions or heads silenced or made uniform, and words of every source left out.
 
-        `hide` counts words from 0; of a picture, cells, which are covered. Made of a changed one, its changes end.
+        `hide` counts words from 0; of an image, cells, which are covered. Made of a changed one, its changes end.
         """
         if (silence or uniform) and self.model is not self.run.model:
             raise UserError("an ensemble has no heads of its own to change; load one run alone")
@@ -152,7 +152,7 @@ class Pipeline(ABC):
     ) -> TraceRecord:
         """What a viewer shows of `text` and its output: of `target` where it is given, else of what is searched for.
 
-        `prefix`: what the output begins with, as text or as ids (`Prediction.id`); the search goes on from there, unless
+        `prefix`: what the output begins with, as text or as ids (`Prediction.id`); search goes on from there, unless
         the last id ends the output.
         `first`: the map to show first. `search`: without it the recipe's; its `n_best` outputs are listed.
         """

@@ -70,7 +70,7 @@ class TextModel(Pipeline, ABC):
         )
 
     def check_short_list(self, search: SearchSettings) -> None:
-        """Short lists need the lexicon of the run."""
+        """Shortlists need the lexicon of the run."""
         if search.short_list and self.run.lexicon is None:
             raise UserError(
                 f"search.short_list: {self.run.path} has no {LEXICON}, which training makes for translations with a "
