@@ -34,10 +34,6 @@ ROOM_WIDE = {
     "pipeline": {"load"},
     "plotting": {"charts", "pages"},
 }
-# Names that two modules still define: one of each is to be renamed and taken from this list, which never grows.
-STILL_SHARED = {"Classifier", "Encoder", "Job", "Measured", "Norm", "Output", "Part", "Progress", "Score"} | {
-    *("Share", "Stack", "State", "Task", "Way")
-}
 DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms
 
 
@@ -150,7 +146,7 @@ def test_no_two_classes_or_type_aliases_share_a_name() -> None:
         for name in defined_names(TREES[path]):
             places.setdefault(name, []).append(file)
     shared = {name: files for name, files in places.items() if len(files) > 1}
-    assert shared.keys() <= STILL_SHARED, {name: shared[name] for name in shared.keys() - STILL_SHARED}
+    assert not shared
 
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)

@@ -84,7 +84,7 @@ def encode_pairs(
             elif isinstance(target_codec, TagLabels) and not target_codec.knows(example.target):
                 skipped[index] = "a tag of it is none of the model's"
             elif index in unreadable:
-                skipped[index] = f"its picture: {unreadable[index]}"
+                skipped[index] = f"its image: {unreadable[index]}"
             else:
                 indices.append(index)
         sources: list[Sequence[int]] = [[]] * len(indices)
@@ -119,7 +119,7 @@ def _where(index: int, example: Example, unreadable: Container[int]) -> str:
 
 
 def _bpe_dropout(codec: Codec, rate: float, longest: int | None) -> BpeDropout | None:
-    if rate == 0 or not isinstance(codec, Tokenizer):
+    if rate == 0 or not isinstance(codec, Tokenizer) or codec.kind != "bpe":
         return None
     return BpeDropout.of(codec, rate, np.iinfo(np.int64).max if longest is None else longest)
 

@@ -3,7 +3,7 @@
 most frequent       the most frequent target of the training pairs
 copy                the source itself
 nearest neighbour   the target of the training source that is most alike: the cosine of counts of 1- to 3-grams of
-                    characters, or the distance of pictures of 16 × 16 pixels
+                    characters, or the distance of images of 16 × 16 pixels
 word for word       each source word by its likeliest target word (Model 1 of Brown 1993), in the source's order
 most frequent tag   each word's most frequent tag; an unknown word's is the most frequent of all
 """
@@ -42,7 +42,7 @@ def simple_outputs(corpus: Corpus, task: str, examples: Sequence[Example]) -> di
     if corpus.images is None:
         near = nearest_texts([example.source for example in some], sources)
     else:
-        near = nearest_pictures([example.source for example in some], sources, corpus.images)
+        near = nearest_images([example.source for example in some], sources, corpus.images)
     outputs[f"nearest neighbour{cut}"] = [some[index].target for index in near]
     if task == "translation":
         outputs |= {"copy": sources, "word for word": word_for_word(train, sources)}
@@ -78,8 +78,8 @@ def _ngram_counts(texts: Sequence[str]) -> np.ndarray:
     return counts / np.linalg.norm(counts, axis=1, keepdims=True).clip(1e-9)
 
 
-def nearest_pictures(train: Sequence[str], sources: Sequence[str], folder: Path) -> list[int]:
-    """For each picture the index of the training picture at the least distance; one that cannot be read is grey."""
+def nearest_images(train: Sequence[str], sources: Sequence[str], folder: Path) -> list[int]:
+    """For each image the index of the training image at the least distance; one that cannot be read is grey."""
     known = _thumbnails(train, folder)
     return [int(((known - row) ** 2).sum(1).argmin()) for row in _thumbnails(sources, folder)]
 

@@ -29,7 +29,7 @@ def baseline_scores(run: Run, examples: Sequence[Example], score: ScoreOutputs) 
     """What each baseline that suits the task reaches, with the training pairs of the run's corpus."""
     corpus = load_corpus(run.plan.data)
     if run.task == "captioning" and corpus.images is None:
-        raise UserError(f"--baselines: {corpus.name} has no pictures")
+        raise UserError(f"--baselines: {corpus.name} has no images")
     references = [example.target for example in examples]
     outputs = simple_outputs(corpus, run.task, examples)
     return tuple(BaselineScore(name, score(texts, references)) for name, texts in outputs.items())

@@ -26,9 +26,15 @@ from regard.pipeline.result import EMPTY, Result, TaggedWord, no_result
 class Tagger(Pipeline):
     """A text of words, parted by spaces, to a tag for each of them."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
+    def _results(
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
+    ) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        sources = self.source_codec.encode_batch([texts[row] for row in rows])
+        sources = self._sources([texts[row] for row in rows])
         results = [EMPTY] * len(texts)
         tagged = tag(self.run.model, sources, search.batch_tokens, progress)
         for row, source, guesses in zip(rows, sources, tagged, strict=True):

@@ -57,7 +57,7 @@ def torchrun_world_size() -> int:
 
 
 @dataclass(frozen=True)
-class Job:
+class ReplicaJob:
     """What every other rank receives from rank 0."""
 
     model: Model

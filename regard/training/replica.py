@@ -12,7 +12,7 @@ from regard.errors import UserError
 from regard.threads import Interrupt, configure_torch
 from regard.training.distributed import (
     GradientRow,
-    Job,
+    ReplicaJob,
     broadcast_object,
     is_lost_connection,
     join_local,
@@ -54,7 +54,7 @@ def follow_torchrun() -> Any:
         raise UserError("torchrun: the connection to rank 0 was lost; its message says why") from None
 
 
-def train_replica(job: Job, interrupt: Interrupt | None = None) -> None:
+def train_replica(job: ReplicaJob, interrupt: Interrupt | None = None) -> None:
     """Compute this rank's microbatches and make every step of rank 0, until a rank stops."""
     configure_torch(job.threads)
     training, model = job.training, job.model.train()

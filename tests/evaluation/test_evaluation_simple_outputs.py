@@ -13,7 +13,7 @@ from regard.data.corpus import load_corpus
 from regard.data.examples import Example
 from regard.evaluation.simple_outputs import (
     frequent_tags,
-    nearest_pictures,
+    nearest_images,
     nearest_texts,
     simple_outputs,
     word_for_word,
@@ -41,10 +41,10 @@ def test_nearest_texts() -> None:
     ]
 
 
-def test_nearest_pictures(tmp_path: Path) -> None:
+def test_nearest_images(tmp_path: Path) -> None:
     for name, colour in (("a", 10), ("b", 200), ("c", 190)):
         Image.fromarray(np.full((20, 20, 3), colour, np.uint8)).save(tmp_path / f"{name}.png")
-    assert nearest_pictures(["a.png", "b.png"], ["c.png", "a.png"], tmp_path) == [1, 0]
+    assert nearest_images(["a.png", "b.png"], ["c.png", "a.png"], tmp_path) == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ LEAST = 1e-15  # smaller values are drawn and compared as this
 
 
 @dataclass(frozen=True)
-class Encoder:
+class UntrainedEncoder:
     """An untrained encoder, its input drawn from a normal distribution of this scale."""
 
     norm: Norm
@@ -57,7 +57,7 @@ def passed(weights: Tensor, gradient: Tensor) -> Tensor:
     return through.norm(dim=-1) / arriving.norm(dim=-1).clamp_min(1e-300)
 
 
-def measure(stack: Encoder) -> Saturation:
+def measure(stack: UntrainedEncoder) -> Saturation:
     """Forward and backward, in double precision: nothing vanishes by rounding."""
     config = ModelPlan(decoder="none", depth=stack.depth, norm=stack.norm, width=WIDTH, positions="none")
     model = cast(ClassifierModel, fuse(build_model(config, 1, CLASSES, False, stack.seed))).double()
@@ -87,12 +87,16 @@ def run(budget: Budget) -> Finding:
     scales = budget.pick(tiny=(1.0,), quick=(0.25, 1.0, 4.0), full=(0.25, 0.5, 1.0, 2.0, 4.0, 16.0))
     seeds = budget.seeds
     stacks = [
-        Encoder(norm, depth, scale, seed) for norm in NAMES for depth in depths for scale in scales for seed in seeds
+        UntrainedEncoder(norm, depth, scale, seed)
+        for norm in NAMES
+        for depth in depths
+        for scale in scales
+        for seed in seeds
     ]
     results = dict(zip(stacks, budget.pool.run("norm", measure, stacks), strict=True))
 
     def at(norm: Norm, depth: int, scale: float) -> list[Saturation]:
-        return [results[Encoder(norm, depth, scale, seed)] for seed in seeds]
+        return [results[UntrainedEncoder(norm, depth, scale, seed)] for seed in seeds]
 
     return Finding(
         experiment=f"Untrained Transformer encoders of 1 to {depths[-1]} layers (width {WIDTH}, {LENGTH} positions) "

@@ -185,7 +185,7 @@ def _turkish(generator: random.Random) -> Sentence:
 
 def _turkish_phrase(generator: random.Random, source: list[str], case: int) -> list[tuple[str, tuple[int, ...]]]:
     """Some nouns, appended to the source, and their translation; `case`: 0 nominative, 1 accusative."""
-    target = []
+    target: list[tuple[str, tuple[int, ...]]] = []
     if generator.random() < WITH_ADJECTIVE:
         adjective = pick(generator, list(TURKISH_ADJECTIVES))
         target.append((TURKISH_ADJECTIVES[adjective], (len(source),)))

@@ -1,4 +1,4 @@
-"""Object recognition: a picture of one object and the name of its shape, whatever its colour, size, texture, place."""
+"""Object recognition: an image of one object and the name of its shape, whatever its colour, size, texture, place."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from regard.data.embedded.draw import counts
 from regard.data.embedded.scene import COLOURS, RADIUS, SHAPES, SIDE, TEXTURES, Scene, Thing
 from regard.data.examples import Corpus, Example
 
-ABOUT = "classification of pictures: which of six shapes is it, whatever its colour, size, texture and place?"
+ABOUT = "classification of images: which of six shapes is it, whatever its colour, size, texture and place?"
 EXAMPLE = Example("scene 7: small red circle 20,14", "circle")
-MARGIN = 1  # units to the picture's edge
+MARGIN = 1  # units to the image's edge
 
 
 def make(config: DataSettings) -> Corpus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.apps.lessons.norm import Encoder, measure, passed
+from regard.apps.lessons.norm import UntrainedEncoder, measure, passed
 
 
 def test_passed_is_the_gradient_after_a_softmax() -> None:
@@ -26,7 +26,7 @@ def test_passed_by_uniform_and_by_peaked_weights() -> None:
 
 @pytest.mark.parametrize("norm", ["pre", "post", "none"])
 def test_one_layer_attends_widely_and_only_its_norm_hides_the_scale(norm) -> None:
-    small, large = (measure(Encoder(norm, 1, scale, seed=3)) for scale in (1.0, 64.0))
+    small, large = (measure(UntrainedEncoder(norm, 1, scale, seed=3)) for scale in (1.0, 64.0))
     assert small.top < 0.5
     if norm == "pre":
         assert large.top == pytest.approx(small.top, abs=1e-3)

@@ -15,4 +15,4 @@ def test_the_class_is_the_shape() -> None:
     assert set(counted) == set(SHAPES) and min(counted.values()) > 60 and corpus.task == "classification"
     for example in corpus.train:
         (thing,) = parse(example.source).things
-        assert thing.shape == example.target and 0 <= min(thing.box) and max(thing.box) <= SIDE
+        assert thing.shape == example.target and min(thing.box) >= 0 and max(thing.box) <= SIDE
