@@ -231,7 +231,7 @@ def test_nothing_is_printed_before_a_refusal(
         (("evaluate", language_run, "--tokenize", "none"), "--tokenize none"),
         (("look", "tree", language_run, "a b"), "this run is for continuation"),
         (("evaluate", language_run, "--alignments", "corpus"), "only translations have alignments"),
-        (("evaluate", blind, "--baselines"), "only language models have baselines"),
+        (("evaluate", language_run, "--errors", "2"), "--errors 2: a language model has no outputs to compare"),
         (("translate", language_run, "a b", "--alignments", links), "only translations have alignments"),
         (("translate", blind, "a b", "--alignments", links), "no attention"),
         (("translate", translator_run, "a b", "--alignments", links, "--attention", "nope"), "nope"),

@@ -19,7 +19,7 @@ SIZE = 13
 SOURCES = [[5, 3, 4, 9, 12, 7], [3], [], [4, 4, 5, 3, 3], [6, 11]]
 TEXTS = [name for name in PRESETS if not name.startswith("image-")]
 WRITERS = [name for name in TEXTS if PRESETS[name].fields["decoder"] != "none"] + ["ensemble"]
-CLASSIFIERS = [name for name in PRESETS if name.endswith("classifier")]
+CLASSIFIERS = [name for name in TEXTS if name.endswith("classifier")]
 
 
 def small(preset, classes=SIZE):

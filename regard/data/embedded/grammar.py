@@ -105,7 +105,7 @@ IRREGULAR_S = {"wash": "washes"}
 
 
 @dataclass(frozen=True)
-class Sentence:
+class AlignedSentence:
     """Words, and for each target word the indices of the source words that it says."""
 
     source: tuple[str, ...]
@@ -140,12 +140,12 @@ def make(config: DataSettings, name: str) -> Corpus:
     )
 
 
-def grammar_sentences(config: DataSettings, name: str) -> dict[str, list[Sentence]]:
+def grammar_sentences(config: DataSettings, name: str) -> dict[str, list[AlignedSentence]]:
     """Different ones, split by split."""
     wanted = counts(config, 6000, 500, available=20_000, remedy="ask for fewer")
     generator = random.Random(f"{name} {config.seed}")
     compose = _turkish if name == "grammar-turkish" else _spanish
-    different: dict[tuple[str, ...], Sentence] = {}
+    different: dict[tuple[str, ...], AlignedSentence] = {}
     while len(different) < wanted.total:
         sentence = compose(generator)
         different.setdefault(sentence.source, sentence)
@@ -160,7 +160,7 @@ def example(name: str) -> Example:
     return Example("we are tired", "estamos cansados")
 
 
-def _turkish(generator: random.Random) -> Sentence:
+def _turkish(generator: random.Random) -> AlignedSentence:
     """Subject, object, verb; a pronoun is the ending of the verb."""
     source: list[str] = []
     subject: list[tuple[str, tuple[int, ...]]] = []
@@ -175,12 +175,12 @@ def _turkish(generator: random.Random) -> Sentence:
         form = TURKISH_PREDICATES[predicate].split()[5 if pronoun is None else person]
         said = (0, 1, 2) if pronoun is not None else (len(source), len(source) + 1)
         source += [BE.get(pronoun or "they", "are"), predicate]
-        return Sentence(tuple(source), (*subject, (form, said)))
+        return AlignedSentence(tuple(source), (*subject, (form, said)))
     verb = pick(generator, list(TURKISH_VERBS))
     said = (0, 1) if pronoun is not None else (len(source),)
     source.append(f"{verb}s" if pronoun in ("she", "he") else verb)
     target = [*subject, *_turkish_phrase(generator, source, 1)]
-    return Sentence(tuple(source), (*target, (TURKISH_VERBS[verb].split()[person], said)))
+    return AlignedSentence(tuple(source), (*target, (TURKISH_VERBS[verb].split()[person], said)))
 
 
 def _turkish_phrase(generator: random.Random, source: list[str], case: int) -> list[tuple[str, tuple[int, ...]]]:
@@ -196,7 +196,7 @@ def _turkish_phrase(generator: random.Random, source: list[str], case: int) -> l
     return target
 
 
-def _spanish(generator: random.Random) -> Sentence:
+def _spanish(generator: random.Random) -> AlignedSentence:
     """Subject, verb, object; a pronoun is the ending of the verb, and adjectives follow their noun."""
     source: list[str] = []
     target: list[tuple[str, tuple[int, ...]]] = []
@@ -214,12 +214,12 @@ def _spanish(generator: random.Random) -> Sentence:
         source += [BE.get(pronoun or "they", "are"), predicate]
         ending = ("a" if feminine else "o") + ("s" if person >= 2 else "")
         be, quality = SPANISH_BE.split()[person], SPANISH_PREDICATES[predicate] + ending
-        return Sentence(tuple(source), (*target, (be, said), (quality, (len(source) - 1,))))
+        return AlignedSentence(tuple(source), (*target, (be, said), (quality, (len(source) - 1,))))
     verb = pick(generator, list(SPANISH_VERBS))
     source.append(IRREGULAR_S.get(verb, f"{verb}s") if pronoun in ("she", "he") else verb)
     target.append((SPANISH_VERBS[verb].split()[person], said))
     target += _spanish_phrase(generator, source, SPANISH_OBJECTS)
-    return Sentence(tuple(source), tuple(target))
+    return AlignedSentence(tuple(source), tuple(target))
 
 
 def _spanish_phrase(
