@@ -53,8 +53,8 @@ def stir(path: Path) -> None:
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter += 0.3 * torch.randn(parameter.shape, generator=generator)
-            parameter *= 8 if "cross_attention" in name else 1  # so that what is written depends on the source
+            parameter += 0.6 * torch.randn(parameter.shape, generator=generator)
+            parameter *= 3 if "cross_attention" in name else 1  # so that what is written depends on the source
         bias = model.output_layer.bias
         assert isinstance(bias, torch.Tensor)
         bias[:2] -= 99
