@@ -22,6 +22,7 @@ from regard.inference.batching import AnyModel, ProgressCallback, TooLong, decod
 from regard.inference.ctranslate2.conversion import why_not
 from regard.inference.hypothesis import Hypothesis
 from regard.inference.incremental.cached_model import CachedInferenceModel
+from regard.inference.streaming import stream
 from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 
@@ -62,9 +63,10 @@ class DecodingModel:
     ) -> Iterator[Decoded]:
         """The n_best hypotheses of each source, or why there are none; with CTranslate2 in the order they are found.
 
-        Arguments as of `regard.inference.decode`. What CTranslate2 cannot decode is decoded by torch.
+        Arguments as of `regard.inference.decode`. What CTranslate2 cannot decode is decoded by torch, and so is what
+        goes on from a prefix.
         """
-        chosen = choose_engine(self, search, len(sources))
+        chosen = choose_engine(self, search, len(sources)) if prefixes is None else "torch"
         if chosen != "torch":
             self._start_ctranslate2()
         if chosen == "torch" or self._ctranslate2 is None:
@@ -80,6 +82,10 @@ class DecodingModel:
         if remaining:  # torch takes a millisecond to find that there is nothing to do
             for index, hypotheses in self._decode_with_torch([sources[row] for row in remaining], search, None, None):
                 yield remaining[index], hypotheses
+
+    def stream(self, source: Source, search: SearchSettings, prefix: Sequence[int] = ()) -> Iterator[Hypothesis]:
+        """The growing hypothesis after each token, by torch."""
+        yield from stream(self._incremental.model(), source, search, prefix)
 
     def _decode_with_torch(
         self,

@@ -25,6 +25,7 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
 from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
+from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import Result
 from regard.pipeline.search_settings import search_settings
 
@@ -44,22 +45,33 @@ class Pipeline(ABC):
     # --- translating ---------------------------------------------------------------------------------------------
 
     @overload
-    def translate(self, text: str, **search: Any) -> Result: ...
+    def translate(self, text: str, prefix: Prefix = "", **search: Any) -> Result: ...
     @overload
-    def translate(self, text: Sequence[str], **search: Any) -> list[Result]: ...
-    def translate(self, text: str | Sequence[str], **search: Any) -> Result | list[Result]:
-        """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …"""
+    def translate(self, text: Sequence[str], prefix: Prefix = "", **search: Any) -> list[Result]: ...
+    def translate(self, text: str | Sequence[str], prefix: Prefix = "", **search: Any) -> Result | list[Result]:
+        """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …
+
+        `prefix`: what every output must begin with.
+        """
         config = self.search_with(**search)
-        if isinstance(text, str):
-            return self.translate_all([text], config)[0]
-        return self.translate_all(text, config)
+        texts = [text] if isinstance(text, str) else text
+        results = self.translate_all(texts, config, prefixes=[prefix] * len(texts))
+        return results[0] if isinstance(text, str) else results
 
     def translate_all(
-        self, texts: Sequence[str], search: SearchSettings | None = None, progress: ProgressCallback | None = None
+        self,
+        texts: Sequence[str],
+        search: SearchSettings | None = None,
+        progress: ProgressCallback | None = None,
+        prefixes: Sequence[Prefix] | None = None,
     ) -> list[Result]:
-        """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's."""
+        """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's.
+
+        `prefixes`: what the output of each text must begin with, as text or as ids. It is part of the result, but its
+        score and log-probability are of what the model added.
+        """
         with self._silencing():
-            return self._results(texts, search or self.search, progress)
+            return self._results(texts, search or self.search, progress, self._prefix_ids(prefixes, len(texts)))
 
     def translate_stream(
         self, texts: Iterable[str], search: SearchSettings | None = None, progress: ProgressCallback | None = None
@@ -83,8 +95,19 @@ class Pipeline(ABC):
 
     @abstractmethod
     def _results(
-        self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
     ) -> list[Result]: ...
+
+    def _prefix_ids(self, prefixes: Sequence[Prefix] | None, count: int) -> list[Sequence[int]]:
+        """The ids of each prefix."""
+        if prefixes is None:
+            return [()] * count
+        assert len(prefixes) == count, "one prefix for each text"
+        return [prefix_ids(prefix, self.target_codec) for prefix in prefixes]
 
     # --- attention and hidden states -----------------------------------------------------------------------------
 

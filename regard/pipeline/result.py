@@ -22,6 +22,7 @@ class Result:
     log_prob: float
     finished: bool = True  # False: the length limit ended it
     problem: str | None = None  # why there is no output, where there is none
+    ids: tuple[int, ...] = ()  # of the tokens
     alternatives: tuple[Result, ...] = ()  # the n best, this one first, where n_best is above 1
     probabilities: dict[str, float] = field(default_factory=dict)  # of a classifier, most probable first
     tracer: Callable[[], Trace] | None = field(default=None, repr=False, compare=False)
