@@ -20,6 +20,7 @@ LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
+TokenizerKind = Literal["character", "decomposed", "symbol", "word", "bpe", "unigram"]
 DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 ScoreKind = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)
@@ -80,10 +81,15 @@ class DataSettings(Section):
 class TokenizerFields(Section, Generic[Open]):
     """The fields of TokenizerSettings and TokenizerPlan."""
 
-    kind: Literal["character", "word", "bpe", "unigram"] | Open = chosen(
-        "what the corpus suggests; else character for short strings, word for captions, bpe for text"
+    kind: TokenizerKind | Open = chosen(
+        "what the corpus suggests; else symbol where a side is made of few, character for short strings, word for "
+        "captions of frequent words, bpe for text"
     )
-    """character, word, byte-level bpe, or unigram"""
+    """decomposed: characters, accents apart; symbol: what stands between spaces; bpe: of bytes; unigram: of bytes"""
+    source_kind: TokenizerKind | None = chosen("kind")
+    """kind of the sources, where it differs"""
+    target_kind: TokenizerKind | None = chosen("kind")
+    """kind of the targets, where it differs"""
     size: Positive | Open = chosen("1000 to 8000 pieces by how much text there is, twice as many words")
     """entries of the vocabulary at most (word, bpe, unigram)"""
     shared: bool | Open = chosen("what the corpus suggests; else shared where both sides use the same letters")
