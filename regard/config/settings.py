@@ -198,6 +198,8 @@ class TrainingFields(Section, Generic[Open]):
     """start from this run: its tokenizers, its architecture unless another is named, and all weights that fit"""
     distill_engine: Literal["torch", "ctranslate2", "ctranslate2-int8"] = "torch"
     """distillation: what decodes the teacher's outputs; never chosen by what is installed"""
+    on_divergence: Literal["stop", "halve"] = "stop"
+    """where a loss or a gradient is not finite: stop, or go back to the last validation and halve the rate"""
     weight_decay: Annotated[float, Field(ge=0)] | Open = chosen(
         "for sentences by rate and steps of an epoch, at most 0.3; else 0", 0.0
     )
