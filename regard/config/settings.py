@@ -169,7 +169,7 @@ class ModelFields(Section, Generic[Open]):
     ffn_dropout: Share | None = chosen("0 for sentences, else as dropout")
     """inside the feed-forward layers"""
     pooling: Literal["first", "last", "mean", "none"] | Place | Open = default("mean")
-    """classifier: the output that the class is predicted from, n the n-th from 0, or the mean; none: each has a label"""
+    """classifier: the output that the class is predicted from (n: the n-th, from 0), or the mean; none: a tagger"""
 
 
 class TrainingFields(Section, Generic[Open]):
