@@ -95,7 +95,7 @@ def ablation(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> 
 def roles(run: Path, /, *, tags: Path | None = None, sentences: Positive = 300, json: Json = False) -> int:
     """Measure what each head attends to: the previous token, the next, itself, the first, the end, the same word.
 
-    Also the antecedent of a pronoun (stories), the aligned source word (dates, grammars) and the syntactic head (--tags);
+    Also the antecedent of a pronoun (stories), the aligned source word (dates, grammars), the syntactic head (--tags);
     each beside chance.
 
     Parameters
