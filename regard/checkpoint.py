@@ -6,7 +6,9 @@
     model.safetensors         the weights that are the model; last.safetensors (and best.safetensors, where weights
                               are averaged) beside it when training has ended
     training.safetensors      everything that --resume needs, in one file so that it is always of one step
-    lexicon.safetensors       what short lists are made of, where the vocabulary is large
+    training.previous.safetensors   the one before, which --resume takes where the newest is damaged
+    training.validated.safetensors  that of the last validation, with training.on_divergence = "halve"
+    lexicon.safetensors       what shortlists are made of, where the vocabulary is large
     data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
 
 Nothing in it is pickled. Only recipe.toml names places outside: the training files and the run of training.init_from,
@@ -32,7 +34,7 @@ from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
 from regard.data.lexicon import Lexicon
 from regard.errors import UserError
-from regard.files import cannot_write, discard, part_of, write_bytes, write_text
+from regard.files import cannot_write, discard, part_of, whole_name, write_bytes, write_text
 from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
@@ -41,7 +43,10 @@ from regard.weights import load_weights, need, read_tensors, write_tensors
 FORMAT = 2
 RECIPE, FACTS, MODEL, STATE = "recipe.toml", "run.json", "model.safetensors", "training.safetensors"
 SOURCE, TARGET = "source.tokenizer.json", "target.tokenizer.json"
+PREVIOUS, VALIDATED = "training.previous.safetensors", "training.validated.safetensors"
 LEXICON = "lexicon.safetensors"
+PICTURES = "pictures"  # in data/
+LOCK = ".lock"  # who trains into the directory
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Run:
     facts: dict[str, Any]  # run.json
 
     def examples(self, split: Literal["dev", "test"]) -> list[Example]:
-        """The development or test examples that were stored with the run; names of pictures lead into it."""
+        """The development or test examples that were stored with the run; names of images lead into it."""
         examples = read_examples(self.path, split)
         if self.source_codec.kind != "images":
             return examples
@@ -124,6 +129,17 @@ def resume_line(path: Path) -> str:
     return f"`regard train --out {path} --resume`"
 
 
+def is_unfinished_start(path: Path) -> bool:
+    """Whether `start_run` was stopped there: parts of a run, and no run.json, which it writes last."""
+    with _reading(path):
+        if not path.is_dir():
+            return False
+        names = {whole_name(entry.name) for entry in path.iterdir()} - {LOCK}
+        data = {whole_name(entry.name) for entry in (path / "data").iterdir()} if (path / "data").is_dir() else set()
+    own = {RECIPE, SOURCE, TARGET, LEXICON, FACTS, "data"}
+    return bool(names) and names <= own and data <= {"dev.jsonl", "test.jsonl", PICTURES}
+
+
 # --- its parts -------------------------------------------------------------------------------------------------------
 
 
@@ -143,12 +159,12 @@ def read_facts(path: Path, needed: Sequence[str] = ("task",)) -> dict[str, Any]:
         data = file.read_bytes()
     try:
         facts = json.loads(data.decode())
-        found = facts["format"]
+        run_format = facts["format"]
     except (ValueError, TypeError, KeyError):
         raise UserError(f"{file} is damaged: it is not a record with a format; restore it or train again") from None
-    if found != FORMAT:
+    if run_format != FORMAT:
         raise UserError(
-            f"{file}: the run has format {found}, and this is regard {package_version()}, which reads format {FORMAT}; "
+            f"{file}: the run has format {run_format}, but regard {package_version()} reads format {FORMAT}; "
             f"use the regard {facts.get('regard', '')} that wrote it, or train again from its {RECIPE}"
         )
     for key in needed:

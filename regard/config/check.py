@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.config.plan import ModelPlan, Plan, TrainingPlan, plan_model
-from regard.config.settings import CELL, PICTURE_ENCODERS, DataSettings, Settings, TrainingSettings
+from regard.config.settings import CELL, IMAGE_ENCODERS, DataSettings, Settings, TrainingSettings
 from regard.errors import UserError
 
 
@@ -16,15 +16,31 @@ def check(config: Settings | Plan) -> None:
         model, named = plan_model(config.model), config.model.names_architecture
     check_model(model, named)
     _check_training(config.training)
-    if model.encoder in PICTURE_ENCODERS and config.tokenizer.shared:
-        raise UserError("tokenizer.shared = true, but a picture has no tokens to share; leave it out")
+    if model.encoder in IMAGE_ENCODERS and config.tokenizer.shared:
+        raise UserError("tokenizer.shared = true, but an image has no tokens to share; leave it out")
     if model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
+    _check_tokenizer(config, model)
     search = config.search
     if search.sample and search.short_list:
         raise UserError("search.sample and search.short_list are both given; sampling needs all tokens: leave one out")
     if not search.sample and search.n_best > search.beams:
         raise UserError(f"search.n_best = {search.n_best} exceeds search.beams = {search.beams}; raise search.beams")
+
+
+def _check_tokenizer(config: Settings | Plan, model: ModelPlan) -> None:
+    tokenizer = config.tokenizer
+    if tokenizer.source_kind is not None and model.encoder in IMAGE_ENCODERS:
+        raise UserError("tokenizer.source_kind is given, but the sources are images; leave it out")
+    if tokenizer.target_kind is not None and model.decoder == "none":
+        raise UserError("tokenizer.target_kind is given, but the targets are classes; leave it out")
+    kinds = tokenizer.source_kind or tokenizer.kind, tokenizer.target_kind or tokenizer.kind
+    if None not in kinds and kinds[0] != kinds[1]:
+        where = f"tokenizer.source_kind = {kinds[0]!r} and target_kind = {kinds[1]!r} make two vocabularies"
+        if model.encoder == "none":
+            raise UserError(f"{where}, but a language model has one; make them equal")
+        if tokenizer.shared:
+            raise UserError(f"{where}, but tokenizer.shared = true; leave one of them out")
 
 
 def _check_data(data: DataSettings) -> None:

@@ -20,12 +20,13 @@ LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
+TokenizerKind = Literal["character", "decomposed", "symbol", "word", "bpe", "unigram"]
 DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 ScoreKind = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
-PICTURE_ENCODERS = ("grid", "patches")
-CELL = 8  # pixels of the side of a cell: what one position of a picture's memory stands for
+IMAGE_ENCODERS = ("grid", "patches")
+CELL = 8  # pixels of the side of a cell: what one position of an image's memory stands for
 
 
 class DataSettings(Section):
@@ -52,7 +53,7 @@ class DataSettings(Section):
     test_pairs: str | None = None
     """test pairs as .tsv or .jsonl"""
     images: str | None = None
-    """the folder of the pictures that sources name (that of the training file)"""
+    """the folder of the images that sources name (that of the training file)"""
     source_language: LanguageCode | None = None
     """language of the sources, as en or pt-BR (that of the corpus, where it is known)"""
     target_language: LanguageCode | None = None
@@ -80,10 +81,15 @@ class DataSettings(Section):
 class TokenizerFields(Section, Generic[Open]):
     """The fields of TokenizerSettings and TokenizerPlan."""
 
-    kind: Literal["character", "word", "bpe", "unigram"] | Open = chosen(
-        "what the corpus suggests; else character for short strings, word for captions, bpe for text"
+    kind: TokenizerKind | Open = chosen(
+        "what the corpus suggests; else symbol where a side is made of few, character for short strings, word for "
+        "captions of frequent words, bpe for text"
     )
-    """character, word, byte-level bpe, or unigram"""
+    """decomposed: characters, accents apart; symbol: what stands between spaces; bpe: of bytes; unigram: of bytes"""
+    source_kind: TokenizerKind | None = chosen("kind")
+    """kind of the sources, where it differs"""
+    target_kind: TokenizerKind | None = chosen("kind")
+    """kind of the targets, where it differs"""
     size: Positive | Open = chosen("1000 to 8000 pieces by how much text there is, twice as many words")
     """entries of the vocabulary at most (word, bpe, unigram)"""
     shared: bool | Open = chosen("what the corpus suggests; else shared where both sides use the same letters")
@@ -96,7 +102,7 @@ class ModelFields(Section, Generic[Open]):
     preset: str | None = chosen("by the corpus, unless an encoder or a decoder is named")
     """the named architecture this started from (see `regard describe`)"""
     encoder: EncoderKind | Open = by_preset("transformer")
-    """grid, patches: of pictures; none: the decoder reads the source itself (a language model)"""
+    """grid, patches: of images; none: the decoder reads the source itself (a language model)"""
     decoder: DecoderKind | Open = by_preset("transformer")
     """none: the encoder's outputs are pooled and classified"""
     cell: Literal["rnn", "lstm", "gru"] | Open = by_preset("lstm")
@@ -146,9 +152,9 @@ class ModelFields(Section, Generic[Open]):
     dropout: Share | Open = chosen("0 to 0.3, less where there is more to learn from", 0.0)
     """on embeddings and the output of every sublayer"""
     image_size: Positive | Open = default(64)
-    """pixels of the side that a picture is resized to, a multiple of 8"""
+    """pixels of the side that an image is resized to, a multiple of 8"""
     augment: Share | Open = default(0.0)
-    """how far pictures are moved, scaled, turned and tinted in training, as a share of their side"""
+    """how far images are moved, scaled, turned and tinted in training, as a share of their side"""
     attention_dropout: Share | Open = default(0.0)
     """on attention weights"""
     ffn_dropout: Share | None = chosen("0 for sentences, else as dropout")
@@ -192,6 +198,8 @@ class TrainingFields(Section, Generic[Open]):
     """start from this run: its tokenizers, its architecture unless another is named, and all weights that fit"""
     distill_engine: Literal["torch", "ctranslate2", "ctranslate2-int8"] = "torch"
     """distillation: what decodes the teacher's outputs; never chosen by what is installed"""
+    on_divergence: Literal["stop", "halve"] = "stop"
+    """where a loss or a gradient is not finite: stop, or go back to the last validation and halve the rate"""
     weight_decay: Annotated[float, Field(ge=0)] | Open = chosen(
         "for sentences by rate and steps of an epoch, at most 0.3; else 0", 0.0
     )

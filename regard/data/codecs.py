@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from regard.config import Plan
-from regard.config.settings import PICTURE_ENCODERS
+from regard.config.settings import IMAGE_ENCODERS
 from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec
@@ -76,25 +76,25 @@ class TargetCodec(Codec, Protocol):
 
 def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
     """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
-    kind, size = plan.tokenizer.kind, plan.tokenizer.size
+    (source_kind, target_kind), size = plan.tokenizer.kinds, plan.tokenizer.size
     sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
     if plan.tokenizer.shared:
         assert corpus.images is None
-        both = Tokenizer.train([*sources, *targets], kind, size)
+        both = Tokenizer.train([*sources, *targets], source_kind, size)
         return both, both
     if corpus.images is None:
-        source = Tokenizer.train(sources, kind, size)
+        source = Tokenizer.train(sources, source_kind, size)
     else:
         source = ImageCodec.train(sources, plan.model.image_size, corpus.images)
     classes = plan.model.decoder == "none"
-    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, kind, size)
+    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, target_kind, size)
 
 
 def load_codecs(
     source_file: Path, target_file: Path, plan: Plan, images: Path | None = None
 ) -> tuple[SourceCodec, TargetCodec]:
     """What was saved of `train_codecs`; one file holds both where they are one. Images are read from `images`."""
-    if plan.model.encoder in PICTURE_ENCODERS:
+    if plan.model.encoder in IMAGE_ENCODERS:
         source = ImageCodec.load(source_file, plan.model.image_size, images or Path())
     else:
         source = Tokenizer.load(source_file)

@@ -67,6 +67,7 @@ class ReplicaJob:
     threads: int
     position: Position  # of the next update
     trials: Sequence[Position]  # of updates that are timed before it, and not made
+    rate_factor: float
 
 
 class GradientRow:

@@ -55,7 +55,7 @@ def team_sizes(training: TrainingPlan) -> list[TeamSize]:
     microbatch, one thread may replace all.
     """
     count, threads = training.microbatches, torch.get_num_threads()
-    each = training.threads or max(threads // count, 1)
+    threads_each = training.threads or max(threads // count, 1)
     if (world_size := torchrun_world_size()) > 1:
         if world_size > count:
             raise UserError(
@@ -64,10 +64,10 @@ def team_sizes(training: TrainingPlan) -> list[TeamSize]:
             )
         return [TeamSize(world_size, training.threads or max(threads // _local_world_size(), 1))]
     if training.processes is not None:
-        return [TeamSize(training.processes, each)]
+        return [TeamSize(training.processes, threads_each)]
     if count > 1:
-        return [TeamSize(1, each), *([TeamSize(min(count, threads), each)] if threads > 1 else [])]
-    return [TeamSize(1, each), *([TeamSize(1, 1)] if training.threads is None and each > 1 else [])]
+        return [TeamSize(1, threads_each), *([TeamSize(min(count, threads), threads_each)] if threads > 1 else [])]
+    return [TeamSize(1, threads_each), *([TeamSize(1, 1)] if training.threads is None and threads_each > 1 else [])]
 
 
 class Team:
@@ -96,7 +96,9 @@ class Team:
                 self._local = LocalRanks(size.processes)
             progress = state.progress
             position = Position(progress.epoch, progress.index, progress.step + 1)
-            job = ReplicaJob(state.model, state.optimizer.moments(), pairs, training, size.threads, position, trials)
+            factor = progress.rate_factor
+            moments = state.optimizer.moments()
+            job = ReplicaJob(state.model, moments, pairs, training, size.threads, position, trials, factor)
             try:
                 broadcast_object(job)
             except BaseException as error:

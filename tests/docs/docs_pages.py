@@ -32,6 +32,7 @@ VERBS = (
     "train",
     "translate",
     "evaluate",
+    "export",
     "look",
     "look tree",
     "look ablation",

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from regard.config import ModelPlan
 from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizer import PAD
 from regard.files import write_text
+from regard.inference.ctranslate2.vocabularies import Entries, Vocabularies, vocabularies_of_ids
 from regard.inference.incremental.model import IncrementalModel
 from regard.models.seq2seq import Model, Seq2Seq
 from regard.models.transformer import TransformerDecoder, TransformerEncoder
@@ -28,6 +29,7 @@ POSITIONS = 2048  # rows of sinusoids that are written down; what is longer is d
 VOCABULARY_MAP = "vmap.txt"  # the name that ctranslate2 looks for
 MAPPED = 64  # target tokens of a source token in it, however many sentences a batch has
 MARK = "weights.txt"  # which weights a built model has
+NEVER = -1e9  # the logit of what is never written
 CONVERTER = 2  # to be raised when what is built changes
 WANTED = {
     "head_layout": ("split",),
@@ -40,17 +42,23 @@ WANTED = {
 
 def why_not(config: ModelPlan, model: Model | IncrementalModel) -> str | None:
     """Why this model cannot run on CTranslate2, or None."""
+    problem = unsuited(config, model)
+    return None if problem is None else f"{problem}; take --engine torch"
+
+
+def unsuited(config: ModelPlan, model: Model | IncrementalModel) -> str | None:
+    """The same without a remedy."""
     try:
         import ctranslate2  # noqa: F401
     except ImportError:
-        return "ctranslate2 is not installed: pip install 'regard[fast]'"
+        return "ctranslate2 is not installed (pip install 'regard[fast]')"
     if not (isinstance(model, Seq2Seq) and config.is_transformer):
-        return "only a Transformer with encoder and decoder runs on ctranslate2; take --engine torch"
+        return "only a Transformer with encoder and decoder runs on ctranslate2"
     for key, allowed in WANTED.items():
         value = getattr(config, key)
         if value not in allowed:
             takes = " or ".join(allowed)
-            return f"model.{key} = {value!r} does not run on ctranslate2, which takes {takes}; take --engine torch"
+            return f"model.{key} = {value!r} does not run on ctranslate2, which takes {takes}"
     return None
 
 
@@ -63,21 +71,20 @@ def built_model(
     anew: bool = False,
 ) -> Path:
     """The folder of the built model: the one that is there where it has these weights and settings, else a new one."""
-    place = folder / f"ctranslate2-{precision}"
+    destination = folder / f"ctranslate2-{precision}"
     mark = _fingerprint(model, config, lexicon)
-    if not anew and (place / MARK).is_file() and (place / MARK).read_text(encoding="utf-8") == mark:
-        return place
-    spec = _specification(model, config)
-    spec.validate()
-    spec.optimize(quantization=None if precision == "float32" else precision)
-    part = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=folder))  # it takes its name when it is whole
-    spec.save(str(part))
+    if not anew and (destination / MARK).is_file() and (destination / MARK).read_text(encoding="utf-8") == mark:
+        return destination
+    assert isinstance(model, Seq2Seq)
+    spec = specification(model, config, _vocabularies_of(model), precision)
+    draft = Path(tempfile.mkdtemp(prefix=f".{destination.name}-", dir=folder))  # it takes its name when it is whole
+    spec.save(str(draft))
     if lexicon is not None:
-        write_text(part / VOCABULARY_MAP, _vocabulary_map(lexicon))
-    write_text(part / MARK, mark)
-    shutil.rmtree(place, ignore_errors=True)
-    part.replace(place)
-    return place
+        write_text(draft / VOCABULARY_MAP, _vocabulary_map(lexicon))
+    write_text(draft / MARK, mark)
+    shutil.rmtree(destination, ignore_errors=True)
+    draft.replace(destination)
+    return destination
 
 
 def _fingerprint(model: Model, config: ModelPlan, lexicon: Lexicon | None) -> str:
@@ -99,11 +106,16 @@ def _vocabulary_map(lexicon: Lexicon) -> str:
     return "".join(f"{token}\t{' '.join(map(str, ids.tolist()))}\n" for token, ids in lists)
 
 
-def _specification(model: Model, config: ModelPlan) -> Any:
+def _vocabularies_of(model: Seq2Seq) -> Vocabularies:
+    assert isinstance(model.encoder, TransformerEncoder)
+    return vocabularies_of_ids(len(model.encoder.embedding.weight), len(model.decoder.output.weight))
+
+
+def specification(model: Seq2Seq, config: ModelPlan, vocabularies: Vocabularies, precision: Precision) -> Any:
+    """What CTranslate2 saves as a model."""
     from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     from ctranslate2.specs.common_spec import Activation
 
-    assert isinstance(model, Seq2Seq)
     encoder, decoder = model.encoder, model.decoder
     assert isinstance(encoder, TransformerEncoder) and isinstance(decoder, TransformerDecoder)
     shape = {
@@ -115,41 +127,45 @@ def _specification(model: Model, config: ModelPlan) -> Any:
     spec = TransformerSpec(
         TransformerEncoderSpec(len(encoder.layers), **shape), TransformerDecoderSpec(len(decoder.layers), **shape)
     )
-    _encoder(spec.encoder, encoder)
-    _decoder(spec.decoder, decoder)
-    for key, size in (("source", len(encoder.embedding.weight)), ("target", len(decoder.output.weight))):
-        getattr(spec, f"register_{key}_vocabulary")([str(token) for token in range(size)])
-    marks = {"unk_token": PAD, "bos_token": BOS, "eos_token": EOS, "decoder_start_token": BOS}
-    for key, token in marks.items():
-        setattr(spec.config, key, str(token))
+    _encoder(spec.encoder, encoder, vocabularies.source)
+    _decoder(spec.decoder, decoder, vocabularies.target)
+    spec.register_source_vocabulary(list(vocabularies.source.names))
+    spec.register_target_vocabulary(list(vocabularies.target.names))
+    marks: Any = spec.config
+    marks.unk_token, marks.bos_token, marks.eos_token = vocabularies.unknown, vocabularies.bos, vocabularies.eos
+    marks.decoder_start_token, marks.add_source_eos = vocabularies.bos, vocabularies.adds_eos
+    spec.validate()
+    spec.optimize(quantization=None if precision == "float32" else precision)
     return spec
 
 
-def _encoder(spec: Any, encoder: TransformerEncoder) -> None:
-    spec.embeddings[0].weight = _array(encoder.embedding.weight)
+def _encoder(spec: Any, encoder: TransformerEncoder, entries: Entries) -> None:
+    spec.embeddings[0].weight = _rows(encoder.embedding.weight, entries)
     spec.position_encodings.encodings = _positions(encoder.positions)
-    for there, layer in zip(spec.layer, encoder.layers, strict=True):
-        _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
-        _feed_forward(there.ffn, layer.feed_forward, layer.ffn_residual)
+    for layer_spec, layer in zip(spec.layer, encoder.layers, strict=True):
+        _self_attention(layer_spec.self_attention, layer.self_attention, layer.self_residual)
+        _feed_forward(layer_spec.ffn, layer.feed_forward, layer.ffn_residual)
     _last_norm(spec, encoder.norm)
 
 
-def _decoder(spec: Any, decoder: TransformerDecoder) -> None:
-    spec.embeddings.weight = _array(decoder.embedding.weight)
+def _decoder(spec: Any, decoder: TransformerDecoder, entries: Entries) -> None:
+    spec.embeddings.weight = _rows(decoder.embedding.weight, entries)
     if hasattr(spec, "position_encodings"):  # not where attention turns its queries and keys
         spec.position_encodings.encodings = _positions(decoder.positions)
-    spec.projection.weight, spec.projection.bias = _array(decoder.output.weight), _array(decoder.output.bias)
-    for there, layer in zip(spec.layer, decoder.layers, strict=True):
-        _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
+    spec.projection.weight, bias = _rows(decoder.output.weight, entries), _rows(decoder.output.bias, entries)
+    bias[[index for index, row in enumerate(entries.rows) if row is None or index in entries.silent]] = NEVER
+    spec.projection.bias = bias
+    for layer_spec, layer in zip(spec.layer, decoder.layers, strict=True):
+        _self_attention(layer_spec.self_attention, layer.self_attention, layer.self_residual)
         assert layer.cross_attention is not None and layer.cross_residual is not None
-        _cross_attention(there.attention, layer.cross_attention, layer.cross_residual)
-        _feed_forward(there.ffn, layer.feed_forward, layer.ffn_residual)
+        _cross_attention(layer_spec.attention, layer.cross_attention, layer.cross_residual)
+        _feed_forward(layer_spec.ffn, layer.feed_forward, layer.ffn_residual)
     _last_norm(spec, decoder.norm)
 
 
 def _self_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
-    one = (attention.query_proj, attention.key_proj, attention.value_proj)
-    spec.linear[0].weight = _array(torch.cat([projection.weight for projection in one]))
+    projections = (attention.query_proj, attention.key_proj, attention.value_proj)
+    spec.linear[0].weight = _array(torch.cat([projection.weight for projection in projections]))
     spec.linear[1].weight = _array(attention.output_proj.weight)
     _norm(spec.layer_norm, residual.norm)
 
@@ -162,8 +178,8 @@ def _cross_attention(spec: Any, attention: MultiHeadAttention, residual: Residua
 
 
 def _feed_forward(spec: Any, feed_forward: FeedForward, residual: Residual) -> None:
-    for there, projection in ((spec.linear_0, feed_forward.inner_proj), (spec.linear_1, feed_forward.output_proj)):
-        there.weight, there.bias = _array(projection.weight), _array(projection.bias)
+    for layer_spec, projection in ((spec.linear_0, feed_forward.inner_proj), (spec.linear_1, feed_forward.output_proj)):
+        layer_spec.weight, layer_spec.bias = _array(projection.weight), _array(projection.bias)
     _norm(spec.layer_norm, residual.norm)
 
 
@@ -183,6 +199,14 @@ def _positions(positions: PositionalEmbedding) -> Any:
     if positions.kind == "none":
         return np.zeros((POSITIONS, positions.width), dtype=np.float32)
     return sinusoid(torch.arange(POSITIONS), positions.width).numpy()
+
+
+def _rows(table: Tensor, entries: Entries) -> Any:
+    """The rows of a table or of a bias in the order of the entries; zeros where the model has none."""
+    numbers = torch.tensor([-1 if row is None else row for row in entries.rows])
+    chosen = table.detach()[numbers.clamp_min(0)]
+    chosen[numbers < 0] = 0
+    return _array(chosen)
 
 
 def _array(tensor: Tensor) -> Any:
