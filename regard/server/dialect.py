@@ -90,10 +90,9 @@ def texts_of(value: object, name: str) -> list[str]:
     """A text or a list of texts."""
     texts = value if isinstance(value, list) else [value]
     if not value or not all(isinstance(text, str) for text in texts):
-        missing = value is None or value in ("", [])
-        raise bad(
-            f"Invalid request: missing {name} parameter" if missing else f"{name} must be a text or a list of texts"
-        )
+        if value is None or value in ("", []):
+            raise bad(f"Invalid request: missing {name} parameter")
+        raise bad(f"{name} must be a text or a list of texts")
     return texts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from babel import Locale, UnknownLocaleError
 
@@ -75,3 +76,11 @@ def is_language(code: str) -> bool:
     except (ValueError, UnknownLocaleError):
         return False
     return True
+
+
+@cache
+def language_code(name: str) -> str | None:
+    """The code of a language by its code or its English name."""
+    if is_language(name):
+        return name
+    return next((code for code, known in Locale("en").languages.items() if known == name), None)

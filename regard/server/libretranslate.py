@@ -6,88 +6,37 @@ for no credentials. What a model writes is not touched up: neither its case nor 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
 from regard.server.access import Access
 from regard.server.dialect import FORMS, Fields, body_of, errors_as, read_fields, text_of, texts_of
 from regard.server.languages import language_name, normalised
+from regard.server.libretranslate_schema import (
+    ALTERNATIVES,
+    REFUSALS,
+    DetectBody,
+    DetectedLanguage,
+    HealthAnswer,
+    LibreTranslateAnswer,
+    LibreTranslateBody,
+    ServedLanguage,
+    SuggestAnswer,
+    SuggestBody,
+)
 from regard.server.refusal import Refusal, bad
 from regard.server.suggestions import Suggestions
 from regard.server.translation import AUTO, Detection, Translation
 from regard.server.transport import DETAILS
 
-JSON, ALTERNATIVES = "application/json", 10
-
-
-class LibreTranslateError(BaseModel):
-    error: str
-
-
-class LibreTranslateBody(BaseModel):
-    """Unknown fields are ignored, as clients expect."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"q": "Mar 5, 2041", "source": "en", "target": "fr"}]})
-    q: str | list[str] = Field(description="a text, or a list of texts that are decoded together", min_length=1)
-    source: str = Field(description="a code as in /languages, or auto", min_length=1)
-    target: str = Field(min_length=1)
-    format: Literal["text", "html"] = "text"
-    alternatives: int = Field(0, ge=0, le=ALTERNATIVES)
-    api_key: str | None = None
-
-
-class DetectedLanguage(BaseModel):
-    language: str
-    confidence: float = Field(description="0 to 100; 0 where there is no classifier and only one source language")
-
-
-class LibreTranslateAnswer(BaseModel):
-    translatedText: str | list[str]  # noqa: N815
-    alternatives: list[str] | list[list[str]] | None = None
-    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None  # noqa: N815
-
-
-class DetectBody(BaseModel):
-    q: str | list[str] = Field(min_length=1)
-    api_key: str | None = None
-
-
-class SuggestBody(BaseModel):
-    q: str = Field(description="the source text", min_length=1)
-    s: str = Field(description="the better translation", min_length=1)
-    source: str = Field(min_length=1)
-    target: str = Field(min_length=1)
-
-
-class SuggestAnswer(BaseModel):
-    success: bool
-
-
-class ServedLanguage(BaseModel):
-    code: str
-    name: str
-    targets: list[str]
-
-
-class HealthAnswer(BaseModel):
-    status: Literal["ok"]
+JSON = "application/json"
 
 
 def libretranslate_error(status: int, message: str) -> dict[str, str]:
     return {"error": message}
-
-
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": LibreTranslateError, "description": what}
-    for status, what in (
-        *((400, "a wrong request"), (401, "no API key"), (403, "a wrong API key, or switched off")),
-        *((408, "the request came too slowly"), (413, "too long"), (429, "too often; Retry-After")),
-        *((503, "busy; Retry-After"), (504, "no answer in time")),
-    )
-}
 
 
 def libretranslate_router(translation: Translation, access: Access, suggestions: Suggestions | None) -> APIRouter:
@@ -129,6 +78,13 @@ def libretranslate_router(translation: Translation, access: Access, suggestions:
         suggestions.add(*values)
         return SuggestAnswer(success=True)
 
+    _add_about(router, translation, access, suggestions is not None)
+    return router
+
+
+def _add_about(router: APIRouter, translation: Translation, access: Access, suggestions: bool) -> None:
+    """What the server is and can do."""
+
     @router.get("/languages", response_model=list[ServedLanguage])
     async def languages() -> Any:
         """Every language, with those that it can be translated into; itself among them."""
@@ -143,7 +99,7 @@ def libretranslate_router(translation: Translation, access: Access, suggestions:
 
     @router.get("/frontend/settings")
     async def frontend_settings() -> JSONResponse:
-        return JSONResponse(_frontend_settings(translation, access, suggestions is not None))
+        return JSONResponse(_frontend_settings(translation, access, suggestions))
 
     @router.get("/health", response_model=HealthAnswer)
     async def health() -> Any:
@@ -152,8 +108,6 @@ def libretranslate_router(translation: Translation, access: Access, suggestions:
     @router.get("/spec", include_in_schema=False)
     async def spec() -> RedirectResponse:
         return RedirectResponse("openapi.json")
-
-    return router
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:

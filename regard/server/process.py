@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -31,7 +32,11 @@ class TimedProtocol(AutoHTTPProtocol):
     """uvicorn waits for the head of a request as long as its client likes; a thousand such clients would hold a
     thousand sockets."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    cycle: Any  # of the request that is read or answered
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+
+    def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._await_head()
 
@@ -45,7 +50,7 @@ class TimedProtocol(AutoHTTPProtocol):
         cycle = self.cycle
         self.loop.call_later(HEAD_SECONDS, self._close_if_late, cycle)
 
-    def _close_if_late(self, before: object) -> None:
+    def _close_if_late(self, before: Any) -> None:
         """No request has begun since, and none is being answered."""
         if self.cycle is before and (before is None or before.response_complete):
             self.transport.close()

@@ -14,7 +14,7 @@ from regard.config.settings import Engine
 from regard.pipeline import Classifier, Pipeline, Result, load
 from regard.pipeline.prefix import Prefix
 from regard.server.batcher import MicroBatcher
-from regard.server.languages import LanguagePair, is_language
+from regard.server.languages import LanguagePair, language_code
 from regard.server.metrics import Metrics
 from regard.server.settings import ServerSettings
 from regard.threads import cancellable
@@ -75,9 +75,9 @@ class ServedModel:
 
     @property
     def detects_languages(self) -> bool:
-        """A classifier whose classes are codes of languages."""
+        """A classifier whose classes are codes or English names of languages."""
         codec = self.pipeline.target_codec
-        return isinstance(self.pipeline, Classifier) and all(map(is_language, codec.tokens(range(codec.size))))
+        return isinstance(self.pipeline, Classifier) and all(map(language_code, codec.tokens(range(codec.size))))
 
     def _decode(
         self, texts: Sequence[str], search: SearchSettings, prefixes: Sequence[Prefix], abandoned: threading.Event

@@ -190,8 +190,9 @@ class Service:
         """A place in the queue, and a time limit."""
         seconds = self.settings.answer_seconds
         async with self.places.held(texts):
+            limit = asyncio.timeout(seconds)
             try:
-                async with asyncio.timeout(seconds) as limit:
+                async with limit:
                     yield
             except TimeoutError:
                 if not limit.expired():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from regard.config import SearchSettings
 from regard.pipeline import Result
-from regard.server.languages import base_language, language_name, normalised, same_language
+from regard.server.languages import base_language, language_code, language_name, normalised, same_language
 from regard.server.refusal import bad
 from regard.server.segments import SegmentedText, TextFormat, segmented
 from regard.server.served import ServedModel
@@ -78,7 +78,7 @@ class Translation:
         if detector is not None:
             results = await self.service.translate(detector, [text or " " for text in texts])
             return [
-                [Detection(language, 100 * share) for language, share in result.probabilities.items()]
+                [Detection(language_code(name) or name, 100 * share) for name, share in result.probabilities.items()]
                 for result in results
             ]
         sources = self.sources()
