@@ -15,7 +15,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 HUNG_UP = 499  # nginx's code for a client that did not wait for its answer
 
 
-class Metrics:
+class ServerMetrics:
     """The numbers of one server, in a registry of its own."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from regard.pipeline import Classifier, Pipeline, Result, load
 from regard.pipeline.prefix import Prefix
 from regard.server.batcher import MicroBatcher
 from regard.server.languages import LanguagePair, language_code
-from regard.server.metrics import Metrics
+from regard.server.metrics import ServerMetrics
 from regard.server.settings import ServerSettings
 from regard.threads import cancellable
 
@@ -39,7 +39,7 @@ class ServedModel:
         self,
         run: RunToServe,
         settings: ServerSettings,
-        metrics: Metrics,
+        metrics: ServerMetrics,
         executor: Executor,
         threads: int | None,
         engine: Engine,

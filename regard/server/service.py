@@ -22,7 +22,7 @@ from regard.errors import UserError
 from regard.pipeline import Pipeline, Result
 from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.text_model import TextModel
-from regard.server.metrics import Metrics
+from regard.server.metrics import ServerMetrics
 from regard.server.places import Places
 from regard.server.refusal import Refusal, bad
 from regard.server.served import RunToServe, ServedModel
@@ -48,7 +48,7 @@ class Service:
         names = [run.name for run in runs]
         if twice := {name for name in names if names.count(name) > 1}:
             raise UserError(f"two runs are called {min(twice)}; a client chooses a model by its name, so rename one")
-        self.settings, self.metrics = settings, Metrics()
+        self.settings, self.metrics = settings, ServerMetrics()
         self.places = Places(settings.queue_texts, settings.queue_seconds)
         self.metrics.places.set_function(lambda: self.places.taken)
         self._executor = serving_thread(threads or torch.get_num_threads())

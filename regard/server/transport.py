@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.server.metrics import HUNG_UP, Metrics, RequestLog, now
+from regard.server.metrics import HUNG_UP, RequestLog, ServerMetrics, now
 from regard.server.refusal import Refusal
 from regard.server.settings import ServerSettings
 
@@ -44,7 +44,7 @@ class Exchange:
 class Transport:
     """ASGI around the application."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics, log: RequestLog | None) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: ServerMetrics, log: RequestLog | None) -> None:
         self.app, self.settings, self.metrics, self.log = app, settings, metrics, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
