@@ -28,6 +28,8 @@ class FusedResidual(Residual):
     """Dropout and addition in one pass."""
 
     def add(self, states: Tensor, change: Tensor) -> Tensor:
+        if not self.connected:
+            return super().add(states, change)
         if self.training and self.dropout.p:
             return _AddDropped.apply(states, change, *keep_mask(change, self.dropout.p))
         return states + change
