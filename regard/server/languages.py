@@ -29,7 +29,7 @@ ISO_639_1 = {"eng": "en", "fra": "fr", "deu": "de", "spa": "es", "por": "pt", "i
 
 
 @dataclass(frozen=True)
-class LanguagePair:
+class LanguageDirection:
     """BCP 47 codes as the run writes them."""
 
     source: str
@@ -62,11 +62,11 @@ def language_name(code: str) -> str:
         return code
 
 
-def parse_pair(text: str) -> LanguagePair | None:
+def parse_pair(text: str) -> LanguageDirection | None:
     """en-fr, or with regions and scripts pt-BR-zh-Hans: the first split whose parts are both languages."""
     parts = text.replace("_", "-").split("-")
     splits = (("-".join(parts[:cut]), "-".join(parts[cut:])) for cut in range(1, len(parts)))
-    return next((LanguagePair(*codes) for codes in splits if all(map(is_language, codes))), None)
+    return next((LanguageDirection(*codes) for codes in splits if all(map(is_language, codes))), None)
 
 
 def is_language(code: str) -> bool:

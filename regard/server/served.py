@@ -14,7 +14,7 @@ from regard.config.settings import Engine
 from regard.pipeline import Classifier, Pipeline, Result, load
 from regard.pipeline.prefix import Prefix
 from regard.server.batcher import MicroBatcher
-from regard.server.languages import LanguagePair, language_code
+from regard.server.languages import LanguageDirection, language_code
 from regard.server.metrics import ServerMetrics
 from regard.server.settings import ServerSettings
 from regard.threads import cancellable
@@ -25,7 +25,7 @@ class RunToServe:
     """A run directory, as the command line names it; `pair`: its languages, where they are given."""
 
     path: Path
-    pair: LanguagePair | None = None
+    pair: LanguageDirection | None = None
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class ServedModel:
         self._metrics.loaded.labels(self.name).set(self.loaded)
 
     @property
-    def pair(self) -> LanguagePair | None:
+    def pair(self) -> LanguageDirection | None:
         """The languages of a translator, where they are known."""
         data = self.pipeline.run.plan.data
         if self.task != "translation":
@@ -67,7 +67,7 @@ class ServedModel:
         if self._pair is not None:
             return self._pair
         known = data.source_language is not None and data.target_language is not None
-        return LanguagePair(data.source_language or "", data.target_language or "") if known else None
+        return LanguageDirection(data.source_language or "", data.target_language or "") if known else None
 
     @property
     def task(self) -> str:

@@ -20,10 +20,10 @@ import pytest
 import uvicorn
 
 from regard.server import RunToServe, ServerApp, ServerSettings, app
-from regard.server.languages import LanguagePair
+from regard.server.languages import LanguageDirection
 from regard.server.process import TimedProtocol
 
-ENGLISH_SPANISH = LanguagePair("en", "es")
+ENGLISH_SPANISH = LanguageDirection("en", "es")
 
 
 @dataclass(frozen=True)
