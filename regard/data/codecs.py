@@ -76,18 +76,18 @@ class TargetCodec(Codec, Protocol):
 
 def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
     """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
-    kind, size = plan.tokenizer.kind, plan.tokenizer.size
+    (source_kind, target_kind), size = plan.tokenizer.kinds, plan.tokenizer.size
     sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
     if plan.tokenizer.shared:
         assert corpus.images is None
-        both = Tokenizer.train([*sources, *targets], kind, size)
+        both = Tokenizer.train([*sources, *targets], source_kind, size)
         return both, both
     if corpus.images is None:
-        source = Tokenizer.train(sources, kind, size)
+        source = Tokenizer.train(sources, source_kind, size)
     else:
         source = ImageCodec.train(sources, plan.model.image_size, corpus.images)
     classes = plan.model.decoder == "none"
-    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, kind, size)
+    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, target_kind, size)
 
 
 def load_codecs(

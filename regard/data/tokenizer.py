@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
 
 import tokenizers
 from tokenizers import decoders, pre_tokenizers
 
+from regard.config.settings import TokenizerKind
 from regard.data.codec_file import codec_content, write_codec
 from regard.data.sources import Source, token_ids
 from regard.data.vocabulary import (
@@ -20,6 +21,7 @@ from regard.data.vocabulary import (
     SPECIALS,
     bpe_model,
     character_model,
+    symbol_model,
     unigram_model,
     word_model,
 )
@@ -27,11 +29,20 @@ from regard.errors import UserError
 
 __all__ = ["BOS", "EOS", "PAD", "Tokenizer"]
 
-TokenizerKind = Literal["character", "word", "bpe", "unigram"]
-SIZES: dict[str, int] = {"character": 8000, "word": 16000, "bpe": 8000, "unigram": 8000}
+SIZES: dict[str, int] = {
+    "character": 8000,
+    "decomposed": 8000,
+    "symbol": 8000,
+    "word": 16000,
+    "bpe": 8000,
+    "unigram": 8000,
+}
 # Below this many texts the threads of the library cost more than they bring. Above, the library uses every core
 # (unless TOKENIZERS_PARALLELISM=false), except in a forked child, where it would block.
 PARALLEL_FROM = 64
+# Begins the ids of a text that is spelled as it is written, where its letters could not be put together again from
+# their parts. No text has this byte: UTF-8 does not use it.
+AS_WRITTEN = len(SPECIALS) + 0xFF
 
 
 class Tokenizer:
@@ -46,7 +57,7 @@ class Tokenizer:
         self._readable: dict[int, str] = {}
 
     @classmethod
-    def train(cls, texts: Iterable[str], kind: TokenizerKind, size: int | None = None) -> Tokenizer:
+    def train(cls, texts: Sequence[str], kind: TokenizerKind, size: int | None = None) -> Tokenizer:
         """A vocabulary of at most `size` entries, the same for the same texts."""
         limit = SIZES[kind] if size is None else size
         least = len(SPECIALS) + len(BYTES)
@@ -55,6 +66,10 @@ class Tokenizer:
         match kind:
             case "character":
                 model = character_model(texts, limit)
+            case "decomposed":
+                model = character_model((decompose(text) or text for text in texts), limit)
+            case "symbol":
+                model = symbol_model(texts, limit)
             case "word":
                 model = word_model(texts, limit)
             case "bpe":
@@ -64,21 +79,34 @@ class Tokenizer:
         engine = tokenizers.Tokenizer(model.engine)
         if model.splitter is not None:
             engine.pre_tokenizer = model.splitter
-        spelled = [decoders.ByteFallback(), decoders.Fuse()]
-        engine.decoder = decoders.ByteLevel() if kind in ("bpe", "unigram") else decoders.Sequence(spelled)
+        if model.normalizer is not None:
+            engine.normalizer = model.normalizer
+        spelled = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+        if kind == "symbol":  # without the space that was put before the text
+            spelled = decoders.Sequence([spelled, decoders.Strip(" ", 1, 0)])
+        engine.decoder = decoders.ByteLevel() if kind in ("bpe", "unigram") else spelled
         return cls(kind, engine)
 
     def encode(self, text: str) -> list[int]:
-        return self.engine.encode(text, add_special_tokens=False).ids
+        if self.kind != "decomposed":
+            return self.engine.encode(text, add_special_tokens=False).ids
+        parts = decompose(text)
+        ids = self.engine.encode(text if parts is None else parts, add_special_tokens=False).ids
+        return [AS_WRITTEN, *ids] if parts is None else ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        if len(texts) < PARALLEL_FROM:
+        if len(texts) < PARALLEL_FROM or self.kind == "decomposed":
             return [self.encode(text) for text in texts]
         return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text; special ids are dropped, bytes that are not UTF-8 become U+FFFD."""
-        return self.engine.decode([int(i) for i in ids if i >= len(SPECIALS)], skip_special_tokens=False)
+        plain = [int(i) for i in ids if i >= len(SPECIALS)]
+        if self.kind != "decomposed":
+            return self.engine.decode(plain, skip_special_tokens=False)
+        if plain[:1] == [AS_WRITTEN]:
+            return self.engine.decode(plain[1:], skip_special_tokens=False)
+        return unicodedata.normalize("NFC", self.engine.decode(plain, skip_special_tokens=False))
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """One readable piece an id: its text, or its bytes as <0xE2> where they are no text alone."""
@@ -105,7 +133,14 @@ class Tokenizer:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """First and past-last character of each token of `encode(text)`; bytes of one character share them."""
-        return self.engine.encode(text, add_special_tokens=False).offsets
+        if self.kind != "decomposed":
+            return self.engine.encode(text, add_special_tokens=False).offsets
+        parts = decompose(text)
+        if parts is None:
+            return [(0, 0), *self.engine.encode(text, add_special_tokens=False).offsets]
+        owners = [index for index, letter in enumerate(text) for _ in unicodedata.normalize("NFD", letter)]
+        spans = self.engine.encode(parts, add_special_tokens=False).offsets
+        return [(owners[start], owners[start] + 1) for start, _ in spans]
 
     def source_tokens(self, source: Source) -> list[str]:
         """A readable token for each position that an encoder reads, the end of the sentence included."""
@@ -127,6 +162,13 @@ class Tokenizer:
             if kind not in SIZES:
                 raise UserError(f"{path} holds {kind!r}, not a tokenizer of one of the kinds {', '.join(SIZES)}")
             return cls(kind, tokenizers.Tokenizer.from_str(json.dumps(stored["engine"])))
+
+
+def decompose(text: str) -> str | None:
+    """Letters and accents, syllables of Hangul and their letters apart (NFD); None where composing does not give the
+    text back."""
+    parts = unicodedata.normalize("NFD", text)
+    return parts if unicodedata.normalize("NFC", parts) == text else None
 
 
 def _level_bytes() -> dict[str, int]:

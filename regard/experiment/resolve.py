@@ -48,7 +48,7 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     statistics = measure_text(corpus.train) if corpus.images is None else measure_captions(corpus.train, outline)
 
     suggested = corpus.tokenizer if settings.data.corpus in EMBEDDED else TokenizerSettings()
-    tokenizer_choices = choose_tokenizer(inherited.tokenizer, suggested, statistics)
+    tokenizer_choices = choose_tokenizer(outline, inherited.tokenizer, suggested, statistics)
     forced = shared_by_model(outline)
     values = {**_values(tokenizer_choices), **inherited.tokenizer.given()}
     tokenizer = TokenizerPlan.model_validate(values if forced is None else {**values, "shared": forced.value})

@@ -35,7 +35,7 @@ class TextModel(Pipeline, ABC):
         search = search or self.search_with(beams=1, n_best=1)
         if (search.beams > 1 and not search.sample) or search.n_best > 1 or search.short_list:
             raise UserError(
-                "a stream has one beam, one output and no short list: its tokens are final; give beams=1, n_best=1"
+                "a stream has one beam, one output and no shortlist: its tokens are final; give beams=1, n_best=1"
             )
         if not text.strip():
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from regard.analysis.ablation import attention_heads
 from regard.analysis.alignment import (
@@ -23,6 +24,9 @@ from regard.inference import ProgressCallback
 from regard.pipeline.result import Result
 from regard.pipeline.text_model import SourceToText
 
+# What edits are counted in, by the kind of tokenizer; of words and pieces TER counts them
+SPELT_IN: dict[str, Literal["symbol", "letter"]] = {"symbol": "symbol", "character": "letter", "decomposed": "letter"}
+
 
 class Translator(SourceToText):
     """Source text to target text."""
@@ -39,6 +43,7 @@ class Translator(SourceToText):
             unfinished=sum(result.truncated for result in results),
             too_long=too_long,
             tokenize=tokenize or bleu_tokenizer([example.target for example in examples]),
+            spelt_in=SPELT_IN.get(self.run.plan.tokenizer.kinds[1]),
         )
 
     def alignment_attention(self, name: str | None = None) -> str:
