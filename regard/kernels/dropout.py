@@ -2,7 +2,7 @@
 
 The probability is rounded to a 256th, and the values kept are scaled by exactly that, so that the mean stays. The mask
 is of floats: a multiplication by booleans would convert them each time, which costs more than the draw. The scale is
-applied in the same pass as the mask.
+applied in the same pass as the mask: docs/experiments/training-speed.md#what-each-fused-layer-saves
 """
 
 from __future__ import annotations
