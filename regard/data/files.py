@@ -25,6 +25,7 @@ class Reading:
 
     examples: list[Example]
     skipped: list[Skipped]
+    notes: tuple[str, ...] = ()
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
