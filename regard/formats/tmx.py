@@ -30,7 +30,7 @@ class TmxUnit:
 
 
 def read_tmx(xml: XmlFile, languages: LanguagePair) -> Iterator[Unit | LeftOut]:
-    """A unit for each <tu> that has the source's language. Without languages: the header's srclang and the only other."""
+    """A unit for each <tu> with the source's language. Without languages: the header's srclang and the only other."""
     events = xml.events()
     root = next((event for event in events if event.kind == "start"), None)
     if root is None or root.name != "tmx":

@@ -89,9 +89,11 @@ class Splice(Generic[AnyStr]):
 def spliced(content: AnyStr, splices: Sequence[Splice[AnyStr]]) -> AnyStr:
     """The content with these spans replaced, all else as it is. Equal splices are one; of those at one place the first
     given comes first."""
-    pieces, position = [], 0
+    pieces: list[AnyStr] = []
+    position = 0
     for splice in sorted(dict.fromkeys(splices), key=lambda splice: (splice.span.start, splice.span.end)):
         assert splice.span.start >= position, f"splices overlap at {splice.span}"
         pieces += [content[position : splice.span.start], splice.content]
         position = splice.span.end
-    return content[:0].join([*pieces, content[position:]])
+    pieces.append(content[position:])
+    return content[:0].join(pieces)
