@@ -75,7 +75,8 @@ def check_model(model: ModelPlan, named: bool = True) -> None:
             f"model.image_size = {model.image_size} is no multiple of {CELL}, the side of a cell; make it one"
         )
     encoder_width, decoder_width = model.widths
-    if model.encoder == "grid" and encoder_width % 4:
+    by_convolution = model.encoder == "grid" or (model.encoder == "patches" and model.stem == "convolution")
+    if by_convolution and encoder_width % 4:
         raise UserError(f"model.encoder_width = {encoder_width} cannot be halved twice; make it a multiple of 4")
     if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
         raise UserError(f"model.encoder_width = {encoder_width} is odd, but two directions share it; make it even")

@@ -157,6 +157,8 @@ class ModelFields(Section, Generic[Open]):
     """width and height in pixels that images are resized to, a multiple of 8"""
     augment: Share | Open = default(0.0)
     """how far images are shifted, scaled, rotated and tinted in training, as a share of their side"""
+    stem: Literal["linear", "convolution"] | Open = by_preset("linear")
+    """patches: what turns the pixels of a cell into a vector: one matrix, or convolutions that see its neighbours"""
     attention_dropout: Share | Open = default(0.0)
     """on attention weights"""
     ffn_dropout: Share | None = chosen("0 for sentences, else as dropout")

@@ -16,6 +16,7 @@ from regard.experiment.step_time import StepTime, Workload
 from regard.training.distributed import torchrun_world_size
 
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
+IMAGES = set(IMAGE_ENCODERS)
 SPELT = {"character", "decomposed", "symbol"}  # kinds of tokenizer
 SHORT = 25  # tokens in the mean, of the longer side, below which texts are spelt
 SEEN_ONCE = 0.05  # share of the words of captions above which they are put together of pieces
@@ -230,17 +231,18 @@ def choose_training(
     """How long and how fast, by what a step and an epoch take."""
     batch_tokens, batches = workload.batch_tokens, workload.batches
     text = (given.metric or metric.value) in SENTENCES
-    kind = "sentences" if text else "no sentences"
+    captions = model.encoder in IMAGE_ENCODERS and model.decoder != "none"
+    kind = "captions" if captions else "sentences" if text else "no sentences"
     step_time = StepTime.of(model, workload, given)
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
         steps = step_time.steps()
     planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
-    optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
+    optimizer = given.optimizer or ("muon" if (text or captions) and model.decoder == "transformer" else "adam")
     rate = given.rate or _rate(model, optimizer, batch_tokens)
     long = min(known * step_time.seconds, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
-    cosine = text and planned < math.inf and given.minutes is None
+    cosine = (text or captions) and planned < math.inf and given.minutes is None
     two = long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
     guess = f"about {step_time.seconds:.2g} s a step"
     of_steps = f"of {known:,} steps" if planned < math.inf else "the steps are not known"
@@ -283,6 +285,8 @@ def _rate(model: ModelPlan, optimizer: str, batch_tokens: int) -> float:
         half = 0.5 if model.norm == "post" else 1.0
         if optimizer == "muon":  # measured at width 128
             peak = 6e-3 if batch_tokens <= 2048 else 8.5e-3
+            if IMAGES & kinds:  # 64 captions in a batch; at width 64: docs/experiments/short-strings.md
+                peak = 4.2e-3 if "grid" in kinds else 5.7e-3
             return float(f"{half * peak * math.sqrt(128 / model.width):.2g}")
         return float(f"{half * min(0.25 / model.width, 2e-3):.1g}")  # 1e-3 at width 256
     return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3
