@@ -166,7 +166,7 @@ def _string(file: TextFile, entry: PoEntry, keyword: str, text: str, span: Span)
     return keyword
 
 
-def po_splices(file: TextFile, fillings: Sequence[Filling]) -> list[Splice[str]]:
+def po_splices(file: TextFile, fillings: Sequence[Filling]) -> list[Splice]:
     """New strings, the flag fuzzy where a human must look, and a translator's comment that says where it comes from."""
     splices = []
     for filling in fillings:
@@ -186,7 +186,7 @@ def po_splices(file: TextFile, fillings: Sequence[Filling]) -> list[Splice[str]]
     return splices
 
 
-def _flag(file: TextFile, unit: Unit, fuzzy: bool) -> list[Splice[str]]:
+def _flag(file: TextFile, unit: Unit, fuzzy: bool) -> list[Splice]:
     newline = file.newline
     if "flags" not in unit.spans:
         return [Splice(unit.spans["first"], f"#, fuzzy{newline}")] if fuzzy else []

@@ -44,7 +44,7 @@ class TextFile:
             return text.encode(self.encoding)
         except UnicodeEncodeError as error:
             raise UserError(
-                f"{self.path}: its encoding {self.encoding} cannot hold {text[error.start]!r}; convert the file to UTF-8"
+                f"{self.path}: its encoding {self.encoding} cannot hold {text[error.start]!r}; convert it to UTF-8"
             ) from None
 
 

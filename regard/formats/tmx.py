@@ -133,7 +133,7 @@ def _inline_kind(event: XmlEvent) -> tuple[InlineKind, str]:
             return "alone", f"{event.name} {identity}"
 
 
-def tmx_splices(fillings: Sequence[Filling], languages: LanguagePair) -> list[Splice[str]]:
+def tmx_splices(fillings: Sequence[Filling], languages: LanguagePair) -> list[Splice]:
     """New texts, and new <tuv> where the language is missing."""
     splices = []
     for filling in fillings:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import AnyStr, Generic, Literal
+from itertools import pairwise
+from typing import Literal
 
 # fuzzy: there is a target, and somebody must look at it. obsolete: the program no longer has this text.
 # protected: the file says that it is not to be translated.
@@ -79,21 +80,36 @@ def is_variant(given: str, wanted: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Splice(Generic[AnyStr]):
+class Splice:
     """New content in the place of a span."""
 
     span: Span
-    content: AnyStr
+    content: str
 
 
-def spliced(content: AnyStr, splices: Sequence[Splice[AnyStr]]) -> AnyStr:
-    """The content with these spans replaced, all else as it is. Equal splices are one; of those at one place the first
+def spliced(text: str, splices: Sequence[Splice]) -> str:
+    """The text with these spans replaced, all else as it is. Equal splices are one; of those at one place the first
     given comes first."""
-    pieces: list[AnyStr] = []
+    pieces: list[str] = []
     position = 0
-    for splice in sorted(dict.fromkeys(splices), key=lambda splice: (splice.span.start, splice.span.end)):
-        assert splice.span.start >= position, f"splices overlap at {splice.span}"
-        pieces += [content[position : splice.span.start], splice.content]
+    for splice in _in_order(splices):
+        pieces += [text[position : splice.span.start], splice.content]
         position = splice.span.end
-    pieces.append(content[position:])
-    return content[:0].join(pieces)
+    return "".join([*pieces, text[position:]])
+
+
+def spliced_bytes(content: bytes, splices: Sequence[Splice]) -> bytes:
+    """The same of UTF-8, with spans in bytes."""
+    pieces: list[bytes] = []
+    position = 0
+    for splice in _in_order(splices):
+        pieces += [content[position : splice.span.start], splice.content.encode()]
+        position = splice.span.end
+    return b"".join([*pieces, content[position:]])
+
+
+def _in_order(splices: Sequence[Splice]) -> list[Splice]:
+    ordered = sorted(dict.fromkeys(splices), key=lambda splice: (splice.span.start, splice.span.end))
+    for before, after in pairwise(ordered):
+        assert before.span.end <= after.span.start, f"splices overlap at {after.span}"
+    return ordered

@@ -10,7 +10,7 @@ from regard.formats.po import po_file, po_splices
 from regard.formats.reading import format_of
 from regard.formats.text_file import read_bytes
 from regard.formats.tmx import tmx_splices
-from regard.formats.unit import Filling, LanguagePair, Splice, spliced
+from regard.formats.unit import Filling, LanguagePair, spliced, spliced_bytes
 from regard.formats.xliff1 import xliff1_splices
 from regard.formats.xliff2 import xliff2_splices
 from regard.formats.xml_events import xml_encoding
@@ -27,10 +27,10 @@ def filled(path: str | Path, fillings: Sequence[Filling], languages: LanguagePai
     if content.decode("utf-8").encode(encoding) != data:
         raise UserError(f"{path}: its {encoding} cannot be written back as it is; convert it to UTF-8")
     if format_of(path) == "tmx":
-        splices = [Splice(splice.span, splice.content.encode()) for splice in tmx_splices(fillings, languages)]
+        splices = tmx_splices(fillings, languages)
     elif b"urn:oasis:names:tc:xliff:document:2." in content:
         splices = xliff2_splices(content, fillings, languages)
     else:
         splices = xliff1_splices(content, fillings, languages)
     # A letter that the encoding has not becomes a character reference.
-    return spliced(content, splices).decode("utf-8").encode(encoding, "xmlcharrefreplace")
+    return spliced_bytes(content, splices).decode("utf-8").encode(encoding, "xmlcharrefreplace")

@@ -155,12 +155,12 @@ def _inline_kind(event: XmlEvent) -> tuple[InlineKind, str]:
             return "alone", f"{event.name} {identity}"
 
 
-def xliff1_splices(content: bytes, fillings: Sequence[Filling], languages: LanguagePair) -> list[Splice[bytes]]:
+def xliff1_splices(content: bytes, fillings: Sequence[Filling], languages: LanguagePair) -> list[Splice]:
     """A <target> with its state for each filling, and a <note> that says where it comes from."""
     return [_splice(content, filling, languages) for filling in fillings]
 
 
-def _splice(content: bytes, filling: Filling, languages: LanguagePair) -> Splice[bytes]:
+def _splice(content: bytes, filling: Filling, languages: LanguagePair) -> Splice:
     unit = filling.unit
     before = content[max(0, unit.spans["source"].start - 4096) : unit.spans["source"].start].decode("utf-8", "replace")
     indent = re.search(r"\s*\Z", before).group()  # type: ignore[union-attr]
@@ -183,7 +183,7 @@ def _splice(content: bytes, filling: Filling, languages: LanguagePair) -> Splice
         note = f'{indent}<{prefix}note from="{xml_attribute("regard")}">{xml_text(filling.note)}</{prefix}note>'
     text = with_native(filling.target, unit, xml_text)
     start = "" if "target" in unit.spans else indent
-    return Splice(span, f"{start}{tag}{text}</{prefix}target>{note}".encode())
+    return Splice(span, f"{start}{tag}{text}</{prefix}target>{note}")
 
 
 def _at(content: bytes, span: Span) -> str:

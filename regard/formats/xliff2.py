@@ -150,7 +150,7 @@ def _inline_kind(event: XmlEvent) -> tuple[InlineKind, str]:
             return "alone", f"{event.name} {identity or attributes.get('hex', '')}"
 
 
-def xliff2_splices(content: bytes, fillings: Sequence[Filling], languages: LanguagePair) -> list[Splice[bytes]]:
+def xliff2_splices(content: bytes, fillings: Sequence[Filling], languages: LanguagePair) -> list[Splice]:
     """A <target> for each filling, the segment's state and subState, a <note> that says where it comes from."""
     if not fillings:
         return []
@@ -161,18 +161,18 @@ def xliff2_splices(content: bytes, fillings: Sequence[Filling], languages: Langu
         prefix = re.match(r"<((?:[\w.-]+:)?)segment", tag).group(1)  # type: ignore[union-attr]
         changed = set_attribute(tag, "state", "translated")
         changed = set_attribute(changed, "subState", TO_REVIEW if filling.review else FROM_MEMORY)
-        splices.append(Splice(unit.spans["tag"], changed.encode()))
+        splices.append(Splice(unit.spans["tag"], changed))
         text = with_native(filling.target, unit, xml_text)
         if "target" in unit.spans:
             start = unclosed(_at(content, unit.spans["target tag"]))
-            splices.append(Splice(unit.spans["target"], f"{start}{text}</{prefix}target>".encode()))
+            splices.append(Splice(unit.spans["target"], f"{start}{text}</{prefix}target>"))
         else:
             indent = _indent(content, unit.spans["source"].start)
-            splices.append(Splice(unit.spans["insert"], f"{indent}<{prefix}target>{text}</{prefix}target>".encode()))
+            splices.append(Splice(unit.spans["insert"], f"{indent}<{prefix}target>{text}</{prefix}target>"))
     return splices + _notes(content, fillings) + _language(content, languages)
 
 
-def _notes(content: bytes, fillings: Sequence[Filling]) -> list[Splice[bytes]]:
+def _notes(content: bytes, fillings: Sequence[Filling]) -> list[Splice]:
     """One note a unit, with what is said of each of its segments."""
     by_unit: dict[Span, list[Filling]] = {}
     for filling in fillings:
@@ -188,17 +188,17 @@ def _notes(content: bytes, fillings: Sequence[Filling]) -> list[Splice[bytes]]:
         )
         if "notes" not in of_unit[0].unit.spans:
             notes = f"<{prefix}notes>{notes}</{prefix}notes>{_indent(content, span.start)}"
-        splices.append(Splice(span, notes.encode()))
+        splices.append(Splice(span, notes))
     return splices
 
 
-def _language(content: bytes, languages: LanguagePair) -> list[Splice[bytes]]:
+def _language(content: bytes, languages: LanguagePair) -> list[Splice]:
     match = re.search(rb"<(?:[\w.-]+:)?xliff\b[^>]*>", content)
     assert match is not None
     tag = match.group().decode()
     if re.search(r"\strgLang\s*=", tag) or not languages.target:
         return []
-    return [Splice(Span(*match.span()), set_attribute(tag, "trgLang", languages.target).encode())]
+    return [Splice(Span(*match.span()), set_attribute(tag, "trgLang", languages.target))]
 
 
 def _indent(content: bytes, position: int) -> str:
