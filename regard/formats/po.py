@@ -10,7 +10,7 @@ from pathlib import Path
 from regard.formats.plural_forms import PluralForms, plural_forms
 from regard.formats.po_strings import quoted, unquoted
 from regard.formats.text_file import TextFile, text_file
-from regard.formats.unit import Filling, LeftOut, Span, Splice, Unit, UnitState
+from regard.formats.unit import FileSpan, Filling, LeftOut, Splice, Unit, UnitState
 
 _CHARSET = re.compile(rb"charset=([A-Za-z0-9_.:-]+)")
 _LINE = re.compile(r"[^\n]*\n?")
@@ -25,7 +25,7 @@ class PoEntry:
     start: int
     line: int = 0
     strings: dict[str, str] = field(default_factory=dict)
-    spans: dict[str, Span] = field(default_factory=dict)
+    spans: dict[str, FileSpan] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     obsolete: bool = False
@@ -112,34 +112,34 @@ def po_entries(file: TextFile) -> Iterator[PoEntry]:
             yield entry
             entry = PoEntry(start)
         if text.startswith("#"):
-            _comment(entry, text, Span(start, match.end()))
+            _comment(entry, text, FileSpan(start, match.end()))
             keyword = ""
             continue
         if not entry.strings:
             entry.line, entry.obsolete = number, obsolete
-            entry.spans.setdefault("first", Span(start, start))
-            entry.spans.setdefault("start", Span(entry.start, entry.start))
-        keyword = _string(file, entry, keyword, text, Span(start, match.end()))
+            entry.spans.setdefault("first", FileSpan(start, start))
+            entry.spans.setdefault("start", FileSpan(entry.start, entry.start))
+        keyword = _string(file, entry, keyword, text, FileSpan(start, match.end()))
     if entry.complete:
         yield entry
     elif entry.strings:
         raise file.error(len(file.text), "the last entry has no msgstr; the file is cut off")
 
 
-def _comment(entry: PoEntry, text: str, span: Span) -> None:
+def _comment(entry: PoEntry, text: str, span: FileSpan) -> None:
     if not entry.spans:
         entry.start = span.start
-        entry.spans["start"] = Span(span.start, span.start)
+        entry.spans["start"] = FileSpan(span.start, span.start)
     if text.startswith("#,"):
         entry.flags += [flag.strip() for flag in text[2:].split(",")]
         entry.spans["flags"] = span
     elif text.startswith("#|"):
-        entry.spans.setdefault("first", Span(span.start, span.start))
+        entry.spans.setdefault("first", FileSpan(span.start, span.start))
     elif text.startswith("#.") or text[1:2] in ("", " "):
         entry.notes.append(text[2:].strip())
 
 
-def _string(file: TextFile, entry: PoEntry, keyword: str, text: str, span: Span) -> str:
+def _string(file: TextFile, entry: PoEntry, keyword: str, text: str, span: FileSpan) -> str:
     """Add one line with a string; the keyword that it belongs to."""
     content = text
     if not text.startswith('"'):
@@ -153,16 +153,16 @@ def _string(file: TextFile, entry: PoEntry, keyword: str, text: str, span: Span)
         if keyword.startswith("msgstr") and "msgid" not in entry.strings:
             raise file.error(span.start, "msgstr without msgid; repair it")
         entry.strings[keyword] = ""
-        entry.spans[keyword] = Span(span.start, span.start)
+        entry.spans[keyword] = FileSpan(span.start, span.start)
     elif not keyword:
         raise file.error(span.start, "a string that belongs to no keyword; repair it")
     value = unquoted(content)
     if value is None:
         raise file.error(span.start, f"{content[:40]!r} is no quoted string; repair it")
     entry.strings[keyword] += value
-    entry.spans[keyword] = Span(entry.spans[keyword].start, span.end)
+    entry.spans[keyword] = FileSpan(entry.spans[keyword].start, span.end)
     if keyword.startswith("msgstr"):
-        entry.spans["insert"] = Span(span.end, span.end)
+        entry.spans["insert"] = FileSpan(span.end, span.end)
     return keyword
 
 

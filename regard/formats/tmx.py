@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from regard.errors import UserError
 from regard.formats.tags import Mark, with_native, with_tags
-from regard.formats.unit import Filling, LanguagePair, LeftOut, Span, Splice, Unit, is_variant, normal_language
+from regard.formats.unit import FileSpan, Filling, LanguagePair, LeftOut, Splice, Unit, is_variant, normal_language
 from regard.formats.xml_events import LANG, InlineKind, XmlEvent, XmlFile, read_inline, xml_attribute, xml_text
 
 
@@ -17,7 +17,7 @@ class Variant:
 
     language: str
     pieces: list[str | Mark]
-    span: Span
+    span: FileSpan
 
 
 @dataclass
@@ -50,7 +50,7 @@ def read_tmx(xml: XmlFile, languages: LanguagePair) -> Iterator[Unit | LeftOut]:
                     raise xml.error(event, "<tuv> names no language; give it xml:lang")
             elif event.name == "seg" and current is not None:
                 pieces, end = read_inline(xml, events, event, _inline_kind)
-                current.variants.append(Variant(language, pieces, Span(event.end, end.start)))
+                current.variants.append(Variant(language, pieces, FileSpan(event.end, end.start)))
             elif event.name == "note" and current is not None:
                 current.notes += [
                     piece for piece in read_inline(xml, events, event, _inline_kind)[0] if isinstance(piece, str)
@@ -99,7 +99,7 @@ def _units(xml: XmlFile, tu: TmxUnit, end: XmlEvent, languages: LanguagePair) ->
             why = f"another variant of the language, {variant.language}, in one unit"
         yield LeftOut(place, why)
     target = with_tags(targets[0].pieces, source) if targets else None
-    spans = {"target": targets[0].span} if targets else {"insert": Span(end.start, end.start)}
+    spans = {"target": targets[0].span} if targets else {"insert": FileSpan(end.start, end.start)}
     yield Unit(
         key=tu.start.attributes.get("tuid", ""),
         source=source.text,

@@ -13,7 +13,7 @@ UnitState = Literal["untranslated", "fuzzy", "translated", "obsolete", "protecte
 
 
 @dataclass(frozen=True)
-class Span:
+class FileSpan:
     """From start up to end: characters of a text file, bytes of an XML file in UTF-8. Empty: a place to insert at."""
 
     start: int
@@ -37,7 +37,7 @@ class Unit:
     languages: str = ""  # of both texts, as "en-US fr-CA", where the file names them for each unit
     plural: str = ""  # the number of the plural form, or its name (one, few, many …)
     native: Mapping[str, str] = field(default_factory=dict)  # canonical tag → the file's own markup
-    spans: Mapping[str, Span] = field(default_factory=dict)  # where in the file what is; each format has its names
+    spans: Mapping[str, FileSpan] = field(default_factory=dict)  # where in the file what is; each format has its names
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def is_variant(given: str, wanted: str) -> bool:
 class Splice:
     """New content in the place of a span."""
 
-    span: Span
+    span: FileSpan
     content: str
 
 

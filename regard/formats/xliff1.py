@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from regard.formats.tags import Mark, with_native, with_tags
-from regard.formats.unit import Filling, LanguagePair, LeftOut, Span, Splice, Unit, UnitState, is_variant
+from regard.formats.unit import FileSpan, Filling, LanguagePair, LeftOut, Splice, Unit, UnitState, is_variant
 from regard.formats.xml_events import (
     InlineKind,
     XmlEvent,
@@ -34,7 +34,7 @@ class TransUnit:
     target: list[str | Mark] = field(default_factory=list)
     state: str = ""
     notes: list[str] = field(default_factory=list)
-    spans: dict[str, Span] = field(default_factory=dict)
+    spans: dict[str, FileSpan] = field(default_factory=dict)
 
 
 @dataclass
@@ -89,16 +89,16 @@ def _part(xml: XmlFile, events: Iterator[XmlEvent], event: XmlEvent, unit: Trans
     match event.name:
         case "source":
             unit.source, end = read_inline(xml, events, event, _inline_kind)
-            unit.spans["insert"] = Span(end.end, end.end)
-            unit.spans["source"] = Span(event.start, end.end)
+            unit.spans["insert"] = FileSpan(end.end, end.end)
+            unit.spans["source"] = FileSpan(event.start, end.end)
         case "seg-source":
             end = skip_element(events, event)
-            unit.spans["insert"] = Span(end.end, end.end)
+            unit.spans["insert"] = FileSpan(end.end, end.end)
         case "target":
             unit.target, end = read_inline(xml, events, event, _inline_kind)
             unit.state = event.attributes.get("state", "")
-            unit.spans["tag"] = Span(event.start, event.end)
-            unit.spans["target"] = Span(event.start, end.end)
+            unit.spans["tag"] = FileSpan(event.start, event.end)
+            unit.spans["target"] = FileSpan(event.start, end.end)
         case "note":
             pieces, end = read_inline(xml, events, event, _inline_kind)
             unit.notes += [piece for piece in pieces if isinstance(piece, str)]
@@ -186,5 +186,5 @@ def _splice(content: bytes, filling: Filling, languages: LanguagePair) -> Splice
     return Splice(span, f"{start}{tag}{text}</{prefix}target>{note}")
 
 
-def _at(content: bytes, span: Span) -> str:
+def _at(content: bytes, span: FileSpan) -> str:
     return content[span.start : span.end].decode("utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from regard.formats.tags import Mark, with_native, with_tags
-from regard.formats.unit import Filling, LanguagePair, LeftOut, Span, Splice, Unit, UnitState, is_variant
+from regard.formats.unit import FileSpan, Filling, LanguagePair, LeftOut, Splice, Unit, UnitState, is_variant
 from regard.formats.xml_events import (
     InlineKind,
     XmlEvent,
@@ -31,7 +31,7 @@ class Segment:
     start: XmlEvent
     source: list[str | Mark] = field(default_factory=list)
     target: list[str | Mark] = field(default_factory=list)
-    spans: dict[str, Span] = field(default_factory=dict)
+    spans: dict[str, FileSpan] = field(default_factory=dict)
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Segments:
 
     start: XmlEvent
     segments: list[Segment] = field(default_factory=list)
-    spans: dict[str, Span] = field(default_factory=dict)
+    spans: dict[str, FileSpan] = field(default_factory=dict)
 
 
 def read_xliff2(
@@ -81,13 +81,13 @@ def _part(xml: XmlFile, events: Iterator[XmlEvent], start: XmlEvent, unit: Segme
     """A child of a <unit>, read to its end."""
     if start.name == "notes":
         end = skip_element(events, start)
-        unit.spans["notes"] = Span(end.start, end.start)
+        unit.spans["notes"] = FileSpan(end.start, end.start)
         return
-    unit.spans.setdefault("before", Span(start.start, start.start))
+    unit.spans.setdefault("before", FileSpan(start.start, start.start))
     if start.name == "originalData":
         skip_element(events, start)
         return
-    segment = Segment(start, spans={"tag": Span(start.start, start.end)})
+    segment = Segment(start, spans={"tag": FileSpan(start.start, start.end)})
     for event in events:
         if event.kind == "end":
             break
@@ -96,14 +96,14 @@ def _part(xml: XmlFile, events: Iterator[XmlEvent], start: XmlEvent, unit: Segme
         pieces, end = read_inline(xml, events, event, _inline_kind)
         if event.name == "source":
             segment.source = pieces
-            segment.spans["source"] = Span(event.start, end.end)
-            segment.spans["insert"] = Span(end.end, end.end)
+            segment.spans["source"] = FileSpan(event.start, end.end)
+            segment.spans["insert"] = FileSpan(end.end, end.end)
         elif event.name == "target":
             if not root.attributes.get("trgLang"):
                 raise xml.error(event, "a <target>, and <xliff> names no trgLang; give the target's language")
             segment.target = pieces
-            segment.spans["target"] = Span(event.start, end.end)
-            segment.spans["target tag"] = Span(event.start, event.end)
+            segment.spans["target"] = FileSpan(event.start, end.end)
+            segment.spans["target tag"] = FileSpan(event.start, event.end)
     if "source" not in segment.spans:
         raise xml.error(start, f"<{start.name}> has no <source>; repair it")
     if start.name == "segment":
@@ -174,7 +174,7 @@ def xliff2_splices(content: bytes, fillings: Sequence[Filling], languages: Langu
 
 def _notes(content: bytes, fillings: Sequence[Filling]) -> list[Splice]:
     """One note a unit, with what is said of each of its segments."""
-    by_unit: dict[Span, list[Filling]] = {}
+    by_unit: dict[FileSpan, list[Filling]] = {}
     for filling in fillings:
         if filling.note:
             spans = filling.unit.spans
@@ -198,7 +198,7 @@ def _language(content: bytes, languages: LanguagePair) -> list[Splice]:
     tag = match.group().decode()
     if re.search(r"\strgLang\s*=", tag) or not languages.target:
         return []
-    return [Splice(Span(*match.span()), set_attribute(tag, "trgLang", languages.target))]
+    return [Splice(FileSpan(*match.span()), set_attribute(tag, "trgLang", languages.target))]
 
 
 def _indent(content: bytes, position: int) -> str:
@@ -206,5 +206,5 @@ def _indent(content: bytes, position: int) -> str:
     return re.search(r"\s*\Z", content[max(0, position - 4096) : position].decode("utf-8", "ignore")).group()  # type: ignore[union-attr]
 
 
-def _at(content: bytes, span: Span) -> str:
+def _at(content: bytes, span: FileSpan) -> str:
     return content[span.start : span.end].decode("utf-8")

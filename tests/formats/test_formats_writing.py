@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sample_files import EN_FR, SAMPLES, fill_all, units_of
 
 from regard.formats.tags import CANONICAL
-from regard.formats.unit import Filling, Span, Splice, Unit, spliced, spliced_bytes
+from regard.formats.unit import FileSpan, Filling, Splice, Unit, spliced, spliced_bytes
 from regard.formats.writing import filled
 
 
@@ -90,6 +90,11 @@ def test_any_text_survives(text: str) -> None:
 
 
 def test_splices() -> None:
-    splices = [Splice(Span(2, 2), "B"), Splice(Span(0, 1), "A"), Splice(Span(2, 2), "C"), Splice(Span(2, 2), "B")]
+    splices = [
+        Splice(FileSpan(2, 2), "B"),
+        Splice(FileSpan(0, 1), "A"),
+        Splice(FileSpan(2, 2), "C"),
+        Splice(FileSpan(2, 2), "B"),
+    ]
     assert spliced("abcd", splices) == "AbBCcd"
-    assert spliced_bytes("äbc".encode(), [Splice(Span(2, 3), "é")]) == "äéc".encode()
+    assert spliced_bytes("äbc".encode(), [Splice(FileSpan(2, 3), "é")]) == "äéc".encode()
