@@ -115,6 +115,8 @@ class ModelFields(Section, Generic[Open]):
     """recurrent decoder: how a state is compared with the memory"""
     query: Literal["state", "state-and-token"] | Open = chosen("state-and-token for sentences, else state", "state")
     """recurrent decoder: attention's query is the last state, or the last state and the last token"""
+    pointer: bool | Open = default(False)
+    """tokens of the source can be copied (pointer-generator): for names and numbers; needs one vocabulary"""
     width: Positive | Open = chosen("128, or 256 where there is much to learn from", 256)
     """width of states and embeddings"""
     encoder_width: Positive | None = chosen("width")

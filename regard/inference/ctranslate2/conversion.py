@@ -37,6 +37,7 @@ WANTED = {
     "activation": ("relu", "gelu"),
     "positions": ("sinusoidal", "learned", "rotary", "none"),
     "position_combine": ("add",),
+    "pointer": (False,),
 }
 
 
