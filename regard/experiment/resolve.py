@@ -50,6 +50,9 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     suggested = corpus.tokenizer if settings.data.corpus in EMBEDDED else TokenizerSettings()
     tokenizer_choices = choose_tokenizer(outline, inherited.tokenizer, suggested, statistics)
     forced = shared_by_model(outline)
+    if outline.is_tagger:
+        tokenizer_choices["kind"] = Choice("word", "a tagger labels words")
+        tokenizer_choices = {key: choice for key, choice in tokenizer_choices.items() if not key.endswith("_kind")}
     values = {**_values(tokenizer_choices), **inherited.tokenizer.given()}
     tokenizer = TokenizerPlan.model_validate(values if forced is None else {**values, "shared": forced.value})
     metric = choose_metric(outline, corpus, statistics)

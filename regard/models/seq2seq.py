@@ -208,5 +208,10 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def last_real(states: Tensor, mask: Tensor) -> Tensor:
     """The state at the last real position of each row: (B, S, D), (B, S) → (B, D)."""
-    last = mask.sum(1) - 1
-    return states[torch.arange(states.shape[0], device=states.device), last]
+    return state_at_place(states, mask, states.shape[1])
+
+
+def state_at_place(states: Tensor, mask: Tensor, place: int) -> Tensor:
+    """The state at this position of each row, from 0, or its last real one: (B, S, D), (B, S) → (B, D)."""
+    index = (mask.sum(1) - 1).clamp_max(place)
+    return states[torch.arange(states.shape[0], device=states.device), index]

@@ -29,6 +29,7 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
 from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
+from regard.pipeline.extras import Extras
 from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import Result
 from regard.pipeline.search_settings import search_settings
@@ -217,17 +218,23 @@ class Pipeline(ABC):
         progress: ProgressCallback | None = None,
         tokenize: str | None = None,
         baselines: bool = False,
+        errors: int = 0,
     ) -> EvaluationReport:
         """How good the model is on these pairs. `search`: without it the recipe's.
 
         `tokenize`: how BLEU splits words, by a name of sacreBLEU's; without it, by the script of the references.
-        `baselines`: of a language model, also the bits per character of gzip and a 5-gram, trained on its corpus.
+        `baselines`: also what is reached without learning (evaluation/simple_outputs.py), by the run's training pairs;
+        of a language model the bits per character of gzip and a 5-gram. `errors`: how many of the worst outputs are
+        listed.
         """
+        if errors < 0:
+            raise UserError(f"errors = {errors}: give 0 or more")
         if tokenize is not None and self.run.task not in ("translation", "captioning"):
             raise UserError(f"--tokenize {tokenize}: this run is for {self.run.task}, which BLEU does not measure")
-        if baselines and self.run.task != "continuation":
-            raise UserError(f"--baselines: this run is for {self.run.task}; only language models have baselines")
-        return self._report(list(examples), search or self.search, progress, tokenize, baselines)
+        if errors and self.run.task == "continuation":
+            raise UserError(f"--errors {errors}: a language model has no outputs to compare; leave it out")
+        extras = Extras(tokenize, baselines, errors)
+        return self._report(list(examples), search or self.search, progress, extras)
 
     @abstractmethod
     def _report(
@@ -235,8 +242,7 @@ class Pipeline(ABC):
         examples: list[Example],
         search: SearchSettings,
         progress: ProgressCallback | None,
-        tokenize: str | None,
-        baselines: bool,
+        extras: Extras,
     ) -> EvaluationReport: ...
 
     def examples(

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from regard.analysis.alignment import Link, align
 from regard.analysis.maps import AttentionMap
 from regard.analysis.trace import Trace
 from regard.errors import UserError
+
+
+@dataclass(frozen=True)
+class TaggedWord:
+    """A word and its most probable tag."""
+
+    word: str
+    tag: str
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,7 @@ class Result:
     ids: tuple[int, ...] = ()  # of the tokens
     alternatives: tuple[Result, ...] = ()  # the n best, this one first, where n_best is above 1
     probabilities: dict[str, float] = field(default_factory=dict)  # of a classifier, most probable first
+    tags: tuple[TaggedWord, ...] = ()  # of a tagger
     tracer: Callable[[], Trace] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -65,6 +75,8 @@ class Result:
             record["problem"] = self.problem
         if self.probabilities:
             record["probabilities"] = self.probabilities
+        if self.tags:
+            record["tags"] = [asdict(word) for word in self.tags]
         if self.alternatives:
             record["alternatives"] = [alternative.as_dict() for alternative in self.alternatives]
         return record

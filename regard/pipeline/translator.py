@@ -19,7 +19,7 @@ from regard.analysis.trace import source_attentions
 from regard.data.corpus import Example
 from regard.data.embedded.truth import truths
 from regard.errors import UserError
-from regard.evaluation import EvaluationReport, bleu_tokenizer, evaluate_translation
+from regard.evaluation import TranslationReport, bleu_tokenizer, evaluate_translation
 from regard.inference import ProgressCallback
 from regard.pipeline.result import Result
 from regard.pipeline.text_model import SourceToText
@@ -31,7 +31,7 @@ SPELT_IN: dict[str, Literal["symbol", "letter"]] = {"symbol": "symbol", "charact
 class Translator(SourceToText):
     """Source text to target text."""
 
-    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> TranslationReport:
         sources = [example.source for example in examples]
         too_long = sum(result.problem is not None for result in results)
         return evaluate_translation(
@@ -71,7 +71,11 @@ class Translator(SourceToText):
         known = truths(self.run.plan.data)
         unknown = next((pair for pair in examples if pair not in known or not known[pair].aligned), None)
         if unknown is not None:
-            why = f"{unknown.source!r} is not of its dev or test set" if known else "only dates has true alignments"
+            why = (
+                f"{unknown.source!r} is not of its dev or test set"
+                if known
+                else "only dates and the grammars have true alignments"
+            )
             raise UserError(f"--alignments corpus: {why}; give a file in Pharaoh format")
         return [true_links(example, known[example]) for example in examples]
 

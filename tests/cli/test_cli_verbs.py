@@ -172,7 +172,7 @@ def test_evaluate_alignments(
         status, out, err = said(capsys, "evaluate", translator_run, *files, "--alignments", tmp_path / "gold")
         assert (status, out) == (2, "") and why in err
     status, _, err = said(capsys, "evaluate", translator_run, "--alignments", "corpus")
-    assert status == 2 and "only dates has true alignments" in err
+    assert status == 2 and "only dates and the grammars have true alignments" in err
     dates = tiny_run(tmp_path / "dates", "lstm-dot", {"corpus": "dates"}, training={"steps": 2})
     status, out, _ = said(capsys, "evaluate", dates, "--alignments", "corpus")
     assert status == 0 and "decoder.attention" in out and "by position alone" in out
@@ -231,7 +231,7 @@ def test_nothing_is_printed_before_a_refusal(
         (("evaluate", language_run, "--tokenize", "none"), "--tokenize none"),
         (("look", "tree", language_run, "a b"), "this run is for continuation"),
         (("evaluate", language_run, "--alignments", "corpus"), "only translations have alignments"),
-        (("evaluate", blind, "--baselines"), "only language models have baselines"),
+        (("evaluate", language_run, "--errors", "2"), "--errors 2: a language model has no outputs to compare"),
         (("translate", language_run, "a b", "--alignments", links), "only translations have alignments"),
         (("translate", blind, "a b", "--alignments", links), "no attention"),
         (("translate", translator_run, "a b", "--alignments", links, "--attention", "nope"), "nope"),

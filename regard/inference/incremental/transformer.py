@@ -99,9 +99,12 @@ class IncrementalTransformer(IncrementalModel):
 
     @classmethod
     def of(cls, model: Seq2Seq) -> Self | None:
-        """None for other decoders."""
+        """None for other decoders, and for layers without residual connections or projections."""
         decoder = model.decoder
-        return cls(model, decoder) if isinstance(decoder, TransformerDecoder) else None
+        if not isinstance(decoder, TransformerDecoder):
+            return None
+        usual = (layer.self_residual.connected and layer.self_attention.projected for layer in decoder.layers)
+        return cls(model, decoder) if all(usual) else None
 
     @torch.no_grad()
     def __init__(self, model: Seq2Seq, decoder: TransformerDecoder) -> None:
@@ -118,8 +121,8 @@ class IncrementalTransformer(IncrementalModel):
         self.last_norm = norm_function(decoder.norm)
         self.rotations = None
         if self.positions == "rotary":
-            positions = torch.arange(ROTATIONS, device=own.key_proj.weight.device)
-            self.rotations = rotations(positions, own.key_proj.out_features // self.heads)
+            positions = torch.arange(ROTATIONS, device=decoder.output.weight.device)
+            self.rotations = rotations(positions, own.head_width)
 
     @property
     def output(self) -> OutputLayer:
