@@ -14,7 +14,7 @@ WANTED = 80.0  # percent of the neighbours: what one head in three layers must r
 
 
 def run(budget: Budget) -> Finding:
-    steps = budget.pick(tiny=10, quick=1500, full=4000)
+    steps = budget.pick(tiny=10, quick=700, full=3000)
     shapes = {_name(heads): (1, heads) for heads in HEADS} | {STACK: (3, 1)}
     jobs = [Stack(layers, heads, steps, seed) for layers, heads in shapes.values() for seed in budget.seeds]
     found = iter(budget.pool.run("heads", name_neighbours, jobs))
@@ -89,5 +89,5 @@ LESSON = Lesson(
     after="Vaswani et al. 2017, 3.2.2 and table 3 (A)",
     run=run,
     formula="head_h = softmax(X W_Qʰ (X W_Kʰ)ᵀ / √(m/H)) X W_Vʰ     y = [head_1 … head_H] W_O",
-    model=("20 letters", "embeddings + positions", "self-attention, H heads", "output at the mark", "4 letters"),
+    model=("20 letters", "embeddings", "self-attention, H heads", "output at the mark", "4 letters"),
 )

@@ -11,7 +11,7 @@ LAYERS, HEADS = (1, 2, 3), (1, 4)
 
 
 def run(budget: Budget) -> Finding:
-    steps = budget.pick(tiny=10, quick=1500, full=4000)
+    steps = budget.pick(tiny=10, quick=700, full=3000)
     shapes = [(layers, heads) for heads in HEADS for layers in LAYERS]
     jobs = [Stack(layers, heads, steps, seed) for layers, heads in shapes for seed in budget.seeds]
     found = iter(budget.pool.run("layers-or-heads", name_neighbours, jobs))
@@ -65,5 +65,5 @@ LESSON = Lesson(
     after="the lectures on multi-head attention: many heads, or many layers",
     run=run,
     formula="1 layer, H heads: [head_1 … head_H] W_O     H layers, 1 head: X ← X + head(X), H times",
-    model=("20 letters", "embeddings + positions", "L layers of H heads", "output at the mark", "4 letters"),
+    model=("20 letters", "embeddings", "L layers of H heads", "output at the mark", "4 letters"),
 )

@@ -26,7 +26,7 @@ LETTERS, LENGTH, WIDTH, BATCH = 26, 20, 64, 64
 OFFSETS = (-2, -1, 1, 2)  # of the neighbours
 MARK = LETTERS  # added to a letter's id: the same letter, marked
 RATE = 2e-3
-POSITIONS = "sinusoidal"
+POSITIONS = "rotary"  # relative places are learned soonest with these
 Batch = tuple[Tensor, Tensor, Tensor]  # ids (B, S), the marked place (B,), its neighbours' letters (B, 4)
 
 

@@ -29,7 +29,7 @@ from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 NAMES: dict[Norm, str] = {"pre": "norm before each sublayer", "post": "norm after each", "none": "no norm"}
 WIDTH, CLASSES, LENGTH, BATCH = 64, 10, 20, 8
 LARGE = 10.0  # times the usual scale of embeddings
-LEAST = 1e-300  # smaller values are drawn and compared as this
+LEAST = 1e-30  # smaller values are drawn and compared as this
 
 
 @dataclass(frozen=True)

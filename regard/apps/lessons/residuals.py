@@ -51,5 +51,5 @@ LESSON = Lesson(
     after="the lectures: why residual connections? He et al. 2016; Vaswani et al. 2017, 3.1",
     run=run,
     formula="with: x ← x + f(norm(x)), ∂/∂x = 1 + f′     without: x ← f(norm(x)), ∂/∂x = f′ · f′ · f′ …",
-    model=("20 letters", "embeddings + positions", "8 layers, with or without x +", "output at the mark", "4 letters"),
+    model=("20 letters", "embeddings", "8 layers, with or without x +", "output at the mark", "4 letters"),
 )
