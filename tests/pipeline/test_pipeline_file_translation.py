@@ -1,4 +1,4 @@
-"""Translators' files: targets from a model and a memory, all else untouched; where something is wrong nothing at all."""
+"""Translators' files: targets from a model and a memory, all else untouched, or nothing at all."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_translation_without_its_tags_is_not_written(translator: regard.Pipeli
             "a.tmx",
             MEMORY,
             FileOptions(languages=LanguagePair("de", "fr")),
-            "a.tmx: no unit to translate (no text in de)",
+            "no unit to translate (no text in de)",
         ),
         ("a.po", PO + '\nmsgid "cab"\nmsgstr ""\n', FileOptions(), "msgid 'cab' is there twice"),
         ("a.po", PO, FileOptions(memory=Path("a.txt")), "--memory a.txt: not a translators' file"),
