@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -16,8 +16,7 @@ from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
 from regard.config.settings import Engine, LanguageCode, Positive
 from regard.errors import UserError
-
-UnitChoice = Literal["untranslated", "fuzzy", "all"]
+from regard.formats.unit import LanguagePair, UnitChoice
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -89,7 +88,6 @@ def translate(
     from regard.analysis.alignment import pharaoh
     from regard.cli.translate_file import translate_translation_file
     from regard.formats.reading import format_of
-    from regard.formats.unit import LanguagePair
     from regard.pipeline import Translator, load, output_line, require
     from regard.pipeline.file_translation import FileOptions
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 from regard.config import SearchSettings
 from regard.data.examples import Skipped
@@ -18,13 +17,12 @@ from regard.errors import UserError
 from regard.files import check_writable, write_bytes
 from regard.formats.reading import check_can_be_filled, format_of, languages_of, read_target_file
 from regard.formats.tags import tag_problem
-from regard.formats.unit import Filling, LanguagePair, LeftOut, Unit, UnitState, is_variant
+from regard.formats.unit import Filling, LanguagePair, LeftOut, Unit, UnitChoice, UnitState, is_variant
 from regard.formats.writing import filled
 from regard.inference import ProgressCallback
 from regard.pipeline.interface import Pipeline
 from regard.pipeline.result import Result
 
-UnitChoice = Literal["untranslated", "fuzzy", "all"]
 _CHOSEN: dict[UnitChoice, set[UnitState]] = {
     "untranslated": {"untranslated"},
     "fuzzy": {"untranslated", "fuzzy"},
