@@ -20,6 +20,8 @@ def check(config: Settings | Plan) -> None:
         raise UserError("tokenizer.shared = true, but a picture has no tokens to share; leave it out")
     if model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
+    if config.tokenizer.placeholders and (model.encoder in ("none", *PICTURE_ENCODERS) or model.decoder == "none"):
+        raise UserError("tokenizer.placeholders = true, but only translations have placeholders to place; leave it out")
     search = config.search
     if search.sample and search.short_list:
         raise UserError("search.sample and search.short_list are both given; sampling needs all tokens: leave one out")

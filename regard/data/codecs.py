@@ -15,6 +15,7 @@ from regard.config.settings import PICTURE_ENCODERS
 from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec
+from regard.data.masking import PlaceholderSymbols, count_symbols, mask_pairs
 from regard.data.sources import Source
 from regard.data.tokenizer import Tokenizer
 
@@ -77,17 +78,28 @@ class TargetCodec(Codec, Protocol):
 def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
     """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
     kind, size = plan.tokenizer.kind, plan.tokenizer.size
-    sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
+    train, symbols = corpus.train, None
+    if plan.tokenizer.placeholders:
+        symbols = count_symbols(train)
+        train = mask_pairs(train, symbols).examples
+    sources, targets = ([getattr(example, side) for example in train] for side in ("source", "target"))
     if plan.tokenizer.shared:
         assert corpus.images is None
-        both = Tokenizer.train([*sources, *targets], kind, size)
+        both = Tokenizer.train([*sources, *targets], kind, size, symbols)
         return both, both
     if corpus.images is None:
-        source = Tokenizer.train(sources, kind, size)
+        source = Tokenizer.train(sources, kind, size, symbols)
     else:
         source = ImageCodec.train(sources, plan.model.image_size, corpus.images)
     classes = plan.model.decoder == "none"
-    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, kind, size)
+    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, kind, size, symbols)
+
+
+def symbols_of(source: Codec, target: Codec) -> PlaceholderSymbols | None:
+    """Those for placeholders, which both sides have; None of codecs that have none."""
+    if isinstance(source, Tokenizer) and isinstance(target, Tokenizer) and source.symbols == target.symbols:
+        return source.symbols
+    return None
 
 
 def load_codecs(

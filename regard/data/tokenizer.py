@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +13,7 @@ import tokenizers
 from tokenizers import decoders, pre_tokenizers
 
 from regard.data.codec_file import codec_content, write_codec
+from regard.data.masking import SYMBOL, PlaceholderSymbols
 from regard.data.sources import Source, token_ids
 from regard.data.vocabulary import (
     BOS,
@@ -35,19 +38,37 @@ PARALLEL_FROM = 64
 
 
 class Tokenizer:
-    """A trained vocabulary of one kind. Ids 0, 1, 2 are PAD, BOS, EOS; no text ever becomes one of them."""
+    """A trained vocabulary of one kind. Ids 0, 1, 2 are PAD, BOS, EOS; no text ever becomes one of them.
+
+    `symbols`: entries after all others, for the placeholders of masked texts (regard.data.masking).
+    """
 
     end: tuple[int, ...] = (EOS,)
 
-    def __init__(self, kind: TokenizerKind, engine: tokenizers.Tokenizer) -> None:
+    def __init__(
+        self, kind: TokenizerKind, engine: tokenizers.Tokenizer, symbols: PlaceholderSymbols | None = None
+    ) -> None:
         self.kind: TokenizerKind = kind
         self.engine = engine
-        self.size: int = engine.get_vocab_size()
+        self.symbols = symbols
+        self._texts: int = engine.get_vocab_size()  # the first symbol
+        characters = symbols.characters if symbols else ()
+        self.size: int = self._texts + len(characters)
+        self.symbol_ids: dict[str, int] = {character: self._texts + i for i, character in enumerate(characters)}
+        self._characters = characters
         self._readable: dict[int, str] = {}
 
     @classmethod
-    def train(cls, texts: Iterable[str], kind: TokenizerKind, size: int | None = None) -> Tokenizer:
-        """A vocabulary of at most `size` entries, the same for the same texts."""
+    def train(
+        cls,
+        texts: Iterable[str],
+        kind: TokenizerKind,
+        size: int | None = None,
+        symbols: PlaceholderSymbols | None = None,
+    ) -> Tokenizer:
+        """A vocabulary of at most `size` entries, and symbols, the same for the same texts, which may be masked."""
+        if symbols:
+            texts = [part for text in texts for part in SYMBOL.split(text)[::2] if part]
         limit = SIZES[kind] if size is None else size
         least = len(SPECIALS) + len(BYTES)
         if limit < least:
@@ -66,19 +87,44 @@ class Tokenizer:
             engine.pre_tokenizer = model.splitter
         spelled = [decoders.ByteFallback(), decoders.Fuse()]
         engine.decoder = decoders.ByteLevel() if kind in ("bpe", "unigram") else decoders.Sequence(spelled)
-        return cls(kind, engine)
+        return cls(kind, engine, symbols)
 
     def encode(self, text: str) -> list[int]:
+        if self.symbols and SYMBOL.search(text):
+            return [i for part in self._parts(text) for i in self._encoded(part)]
         return self.engine.encode(text, add_special_tokens=False).ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         if len(texts) < PARALLEL_FROM:
             return [self.encode(text) for text in texts]
-        return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
+        encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
+        if not self.symbols:
+            return [encoding.ids for encoding in encodings]
+        return [
+            self.encode(text) if SYMBOL.search(text) else encoding.ids
+            for text, encoding in zip(texts, encodings, strict=True)
+        ]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text; special ids are dropped, bytes that are not UTF-8 become U+FFFD."""
-        return self.engine.decode([int(i) for i in ids if i >= len(SPECIALS)], skip_special_tokens=False)
+        """The text; special ids are dropped, bytes that are not UTF-8 become U+FFFD. Symbols are their characters."""
+        kept = [int(i) for i in ids if i >= len(SPECIALS)]
+        if not self.symbols or max(kept, default=0) < self._texts:
+            return self.engine.decode(kept, skip_special_tokens=False)
+        runs = groupby(kept, key=lambda i: i >= self._texts)
+        return "".join(
+            "".join(self._characters[i - self._texts] for i in run)
+            if symbols
+            else self.engine.decode(list(run), skip_special_tokens=False)
+            for symbols, run in runs
+        )
+
+    def _parts(self, text: str) -> Iterator[str]:
+        """Each symbol, and the texts between them."""
+        return (part for part in SYMBOL.split(text) if part)
+
+    def _encoded(self, part: str) -> list[int]:
+        known = self.symbol_ids.get(part)
+        return [known] if known is not None else self.engine.encode(part, add_special_tokens=False).ids
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """One readable piece an id: its text, or its bytes as <0xE2> where they are no text alone."""
@@ -87,6 +133,8 @@ class Tokenizer:
     def _read(self, i: int) -> str:
         if i < len(SPECIALS):
             return SPECIALS[i]
+        if self.symbols and self._texts <= i < self.size:
+            return self.symbols.names[i - self._texts]
         raw = self._bytes(i)
         try:
             piece = raw.decode("utf-8")
@@ -105,7 +153,16 @@ class Tokenizer:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """First and past-last character of each token of `encode(text)`; bytes of one character share them."""
-        return self.engine.encode(text, add_special_tokens=False).offsets
+        spans: list[tuple[int, int]] = []
+        start = 0
+        for part in self._parts(text) if self.symbols else [text]:
+            if part in self.symbol_ids:
+                spans.append((start, start + 1))
+            else:
+                found = self.engine.encode(part, add_special_tokens=False).offsets
+                spans += [(start + first, start + last) for first, last in found]
+            start += len(part)
+        return spans
 
     def source_tokens(self, source: Source) -> list[str]:
         """A readable token for each position that an encoder reads, the end of the sentence included."""
@@ -114,11 +171,14 @@ class Tokenizer:
     def same_as(self, other: object) -> bool:
         """Whether both give every text the same ids."""
         return (
-            isinstance(other, Tokenizer) and self.kind == other.kind and self.engine.to_str() == other.engine.to_str()
+            isinstance(other, Tokenizer)
+            and (self.kind, self.symbols) == (other.kind, other.symbols)
+            and self.engine.to_str() == other.engine.to_str()
         )
 
     def save(self, path: str | Path) -> None:
-        write_codec(path, self.kind, engine=json.loads(self.engine.to_str()))
+        symbols = {"symbols": asdict(self.symbols)} if self.symbols else {}
+        write_codec(path, self.kind, engine=json.loads(self.engine.to_str()), **symbols)
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -126,7 +186,8 @@ class Tokenizer:
             kind: TokenizerKind = stored["kind"]
             if kind not in SIZES:
                 raise UserError(f"{path} holds {kind!r}, not a tokenizer of one of the kinds {', '.join(SIZES)}")
-            return cls(kind, tokenizers.Tokenizer.from_str(json.dumps(stored["engine"])))
+            symbols = PlaceholderSymbols(**stored["symbols"]) if "symbols" in stored else None
+            return cls(kind, tokenizers.Tokenizer.from_str(json.dumps(stored["engine"])), symbols)
 
 
 def _level_bytes() -> dict[str, int]:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from regard.config import ModelPlan
 from regard.config.settings import CELL
 from regard.data.corpus import Example
+from regard.data.placeholders import difference, find_placeholders
+
+SAMPLED = 10_000  # pairs that are searched for placeholders
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class CorpusStatistics:
     letters: int  # different characters
     overlap: float  # how much of the text on each side is written in characters that both sides use
     cells: int = 0  # positions of a picture
+    placeholders: float = 0.0  # share of the pairs that hold the same placeholders on both sides
 
     @property
     def longer(self) -> float:
@@ -40,13 +44,25 @@ def measure_text(examples: list[Example]) -> CorpusStatistics:
     pairs = max(len(examples), 1)
     different = len({e.source for e in examples}) if sources else pairs
     means = sources.total() / pairs, targets.total() / pairs
-    return CorpusStatistics(pairs, different, *means, len(sources.keys() | targets.keys()), min(shares))
+    letters = len(sources.keys() | targets.keys())
+    return CorpusStatistics(pairs, different, *means, letters, min(shares), placeholders=_placeholders(examples))
 
 
 def measure_captions(examples: list[Example], model: ModelPlan) -> CorpusStatistics:
     """Of pictures only the captions are text."""
     text = measure_text([Example("", example.target) for example in examples])
     return replace(text, cells=(model.image_size // CELL) ** 2)
+
+
+def _placeholders(examples: list[Example]) -> float:
+    """Of some thousands of pairs from all of the corpus."""
+    some = examples[:: max(1, len(examples) // SAMPLED)]
+    both = sum(
+        bool(sources := find_placeholders(example.source))
+        and not difference(sources, find_placeholders(example.target))
+        for example in some
+    )
+    return both / max(len(some), 1)
 
 
 def count_words(texts: Iterable[str]) -> int:

@@ -16,6 +16,7 @@ from regard.training.distributed import torchrun_world_size
 
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
 SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces
+PLACEHOLDERS_SHARE, PLACEHOLDERS_PAIRS = 0.01, 100
 # The epochs in which weights fade by their decay, and the most that was of use:
 # docs/experiments/multi30k-transformer.md#weight-decay-on-all-pairs
 FADING_EPOCHS, MOST_DECAY = 8, 0.3
@@ -58,13 +59,21 @@ def choose_tokenizer(given: TokenizerSettings, suggested: TokenizerSettings, sta
         size = Choice(suggested.size, suits)
     else:
         size = Choice(_size(used, statistics), f"for {statistics.text:,.0f} characters of text")
-    return {"kind": kind, "size": size, "shared": _choose_shared(suggested, statistics)}
+    shared = _choose_shared(suggested, statistics)
+    return {"kind": kind, "size": size, "shared": shared, "placeholders": _choose_placeholders(statistics)}
 
 
 def _choose_shared(suggested: TokenizerSettings, statistics: CorpusStatistics) -> Choice:
     if suggested.shared is not None:
         return Choice(suggested.shared, "what suits this corpus")
     return Choice(statistics.overlap > 0.8, f"{statistics.overlap:.0%} of the letters are used on both sides")
+
+
+def _choose_placeholders(statistics: CorpusStatistics) -> Choice:
+    """Symbols are learned where enough pairs hold them; otherwise placeholders are put back by the attention."""
+    share = statistics.placeholders
+    enough = share >= PLACEHOLDERS_SHARE and share * statistics.pairs >= PLACEHOLDERS_PAIRS
+    return Choice(enough, f"{share:.1%} of the pairs hold placeholders")
 
 
 def shared_by_model(model: ModelPlan) -> Choice | None:

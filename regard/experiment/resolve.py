@@ -50,6 +50,8 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     suggested = corpus.tokenizer if settings.data.corpus in EMBEDDED else TokenizerSettings()
     tokenizer_choices = choose_tokenizer(inherited.tokenizer, suggested, statistics)
     forced = shared_by_model(outline)
+    if forced is not None:  # a single side is text: nothing to place
+        tokenizer_choices["placeholders"] = Choice(False, forced.why)
     values = {**_values(tokenizer_choices), **inherited.tokenizer.given()}
     tokenizer = TokenizerPlan.model_validate(values if forced is None else {**values, "shared": forced.value})
     metric = choose_metric(outline, corpus, statistics)
