@@ -60,7 +60,7 @@ class PlaceholderSymbols:
     def mask(self, text: str) -> MaskedText:
         """A source."""
         placeholders = find_placeholders(text)
-        return _masked(text, placeholders, self._numbered(placeholders))
+        return _masked(text, placeholders, self.numbered(placeholders))
 
     def mask_pair(self, example: Example) -> Example | None:
         """A training pair; None where its sides hold different placeholders, so that nothing can be learned of them."""
@@ -69,7 +69,7 @@ class PlaceholderSymbols:
             return example
         if difference(sources, targets):
             return None
-        symbols = self._numbered(sources)
+        symbols = self.numbered(sources)
         twins: dict[tuple[str, str], list[str | None]] = defaultdict(list)
         for placeholder, symbol in zip(sources, symbols, strict=True):
             twins[placeholder.role, placeholder.key].append(symbol)
@@ -85,7 +85,13 @@ class PlaceholderSymbols:
         source, target = _masked(example.source, sources, symbols), _masked(example.target, targets, numbered)
         return Example(source.text, target.text)
 
-    def _numbered(self, placeholders: Sequence[Placeholder]) -> list[str | None]:
+    @staticmethod
+    def pairs_of(symbols: Iterable[str]) -> dict[str, str]:
+        """Of the closing ones among these, the opening ones."""
+        move = FIRST["close"] - FIRST["open"]
+        return {symbol: chr(ord(symbol) - move) for symbol in symbols if ord(symbol) >= FIRST["close"]}
+
+    def numbered(self, placeholders: Sequence[Placeholder]) -> list[str | None]:
         """The symbol of each; None beyond those that there are."""
         room = {"value": self.values, "mark": self.marks, "open": self.pairs}
         counts: Counter[str] = Counter()

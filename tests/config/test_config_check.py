@@ -18,6 +18,10 @@ CASES: list[tuple[dict, str]] = [
         {"model": LANGUAGE, "tokenizer": {"shared": False}},
         "tokenizer.shared = false, but a language model has one vocabulary",
     ),
+    (
+        {"model": {"preset": "image-lstm"}, "tokenizer": {"placeholders": True}},
+        "tokenizer.placeholders = true, but only translations have placeholders to place; leave it out",
+    ),
     ({"search": {"sample": True, "short_list": True}}, "search.sample and search.short_list are both given"),
     ({"search": {"n_best": 7}}, "search.n_best = 7 exceeds search.beams = 5; raise search.beams"),
     ({"data": {"source": "a"}}, "data.source is given without data.target; give both"),
