@@ -17,13 +17,14 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## train the embedded default, show results and attention
 	@$(BIN)/regard demo
 
-test: $(READY) check browser ## set up, check, run all tests but the slow ones
+test: $(READY) check system ## set up, check, run all tests but the slow ones
 	$(PYTEST) -m "not slow"
 
-browser: # the pages of `look` are tested in chromium; without it those tests are skipped
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	  && apt-get install -y -qq chromium >/dev/null 2>&1; } \
-	  || echo "no chromium, and it cannot be installed here: the tests of pages are skipped (apt-get install chromium)"
+SYSTEM := chromium fonts-dejavu-core gettext libxml2-utils
+system: # pages are tested in chromium, files by msgfmt and xmllint; tests of what is missing are skipped
+	@{ command -v chromium && command -v msgfmt && command -v xmllint; } >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && { apt-get install -y -qq $(SYSTEM) || { apt-get update -qq && apt-get install -y -qq $(SYSTEM); }; } >/dev/null 2>&1; } \
+	  || echo "not installed, so their tests are skipped: some of $(SYSTEM) (apt-get install $(SYSTEM))"
 
 test-slow: $(READY) ## the tests that train for longer
 	$(PYTEST) -m slow
@@ -48,5 +49,5 @@ docs: $(READY) ## the documentation as a website in site/
 clean: ## remove what was built (never your runs)
 	rm -rf $(VENV) site build dist .pytest_cache .ruff_cache
 
-.PHONY: help demo test browser test-slow check format bench docs clean
+.PHONY: help demo test system test-slow check format bench docs clean
 .DEFAULT_GOAL := help

@@ -58,6 +58,6 @@ def _done(command: list[str]) -> str:
     except OSError as error:
         raise LeftOutError(f"{command[0]} does not run: {error}") from None
     if ended.returncode:
-        said = (ended.stderr or ended.stdout).strip().splitlines() or ["nothing"]
-        raise LeftOutError(f"{' '.join(command[:4])} … failed, and said last: {said[-1]}")
+        output = (ended.stderr or ended.stdout).strip().splitlines() or ["nothing"]
+        raise LeftOutError(f"{' '.join(command[:4])} … failed, and said last: {output[-1]}")
     return ended.stdout

@@ -14,13 +14,13 @@ def timed(
     work: Mapping[Key, Callable[[], object]], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[Key, list[float]]:
     """The seconds that each piece took, a number a round."""
-    taken: dict[Key, list[float]] = {name: [] for name in work}
+    seconds: dict[Key, list[float]] = {name: [] for name in work}
     for _ in range(rounds):
         for name, run in work.items():
             start = clock()
             run()
-            taken[name].append(clock() - start)
-    return taken
+            seconds[name].append(clock() - start)
+    return seconds
 
 
 def spread(values: Sequence[float], form: str = ",.0f") -> str:

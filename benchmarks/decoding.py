@@ -184,7 +184,7 @@ def own_engines(run: str, name: str, texts: list[str]) -> dict[str, Translate]:
         model = load_model(run, engine)
         engines[f"{name}, {engine}"] = _ours(model)
         if model.run.lexicon is not None:
-            engines[f"{name}, {engine}, short list"] = _ours(model, short_list=True)
+            engines[f"{name}, {engine}, shortlist"] = _ours(model, short_list=True)
     for translate in engines.values():
         translate(texts[:8], 1)
     return engines

@@ -75,8 +75,8 @@ def main() -> None:
             kept = saved_bytes(partial(apply, inputs), [inputs, *module.parameters()])
             memory[name, length] = [kept / 2**20]  # the same in every round
     timed(work, 1)  # warm-up
-    taken = timed(work, options.rounds, time.process_time)
-    milliseconds = {key: [1000 * second for second in own] for key, own in taken.items()}
+    seconds = timed(work, options.rounds, time.process_time)
+    milliseconds = {key: [1000 * second for second in own] for key, own in seconds.items()}
     print(f"## Growth with the length: width {options.width}, forward and backward\n")
     print(f"{machine()}; 1 thread; medians of {options.rounds} interleaved rounds (range); ", end="")
     print("e: exponent of the last four\n")

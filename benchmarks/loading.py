@@ -73,15 +73,15 @@ def rows_made(pairs: Pairs, batches: Sequence[np.ndarray]) -> int:
 
 
 def _tokenizer(kind: str, texts: list[str], rounds: int) -> Tokenizer:
-    made: list[Tokenizer] = []
+    tokenizers: list[Tokenizer] = []
 
     def train() -> int:
-        made.append(Tokenizer.train(texts, kind, 4000))
+        tokenizers.append(Tokenizer.train(texts, kind, 4000))
         return len(texts)
 
     print(row(f"training a {kind} tokenizer", train, rounds), flush=True)
-    print(row(f"{kind}: encoding", lambda: len(made[-1].encode_batch(texts)), rounds), flush=True)
-    return made[-1]
+    print(row(f"{kind}: encoding", lambda: len(tokenizers[-1].encode_batch(texts)), rounds), flush=True)
+    return tokenizers[-1]
 
 
 def _waiting(fields: dict[str, object], size: int, pairs: Pairs, batches: Sequence[np.ndarray]) -> list[float]:

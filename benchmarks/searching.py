@@ -73,8 +73,8 @@ def _measure(
             for preset, model in models.items():
                 start = time.perf_counter()
                 decode(model, sources, search)
-                taken = time.perf_counter() - start
-                speeds.setdefault((preset, case), []).append(options.sentences * case.length / taken)
+                seconds = time.perf_counter() - start
+                speeds.setdefault((preset, case), []).append(options.sentences * case.length / seconds)
     return speeds
 
 

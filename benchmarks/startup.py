@@ -48,11 +48,11 @@ def main() -> None:
         folder = Path(name)
         regard.train(SETTINGS, folder / "run", progress=False)
         (folder / "recipe.toml").write_bytes((folder / "run" / "recipe.toml").read_bytes())
-        taken = timed({verb: partial(_run, verb, folder) for verb in VERBS}, rounds)
+        times = timed({verb: partial(_run, verb, folder) for verb in VERBS}, rounds)
     print("## From the command to its end, seconds by the clock\n")
     print(f"{machine()}; {rounds} interleaved rounds\n")
     print("| command | median (range) |\n|---|---:|")
-    for verb, seconds in taken.items():
+    for verb, seconds in times.items():
         print(f"| `regard {verb}` | {spread(seconds, '.2f')} |")
 
 

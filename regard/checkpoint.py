@@ -6,7 +6,7 @@
     model.safetensors         the weights that are the model; last.safetensors (and best.safetensors, where weights
                               are averaged) beside it when training has ended
     training.safetensors      everything that --resume needs, in one file so that it is always of one step
-    lexicon.safetensors       what short lists are made of, where the vocabulary is large
+    lexicon.safetensors       what shortlists are made of, where the vocabulary is large
     data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
 
 Nothing in it is pickled. Only recipe.toml names places outside: the training files and the run of training.init_from,
@@ -57,7 +57,7 @@ class Run:
     facts: dict[str, Any]  # run.json
 
     def examples(self, split: Literal["dev", "test"]) -> list[Example]:
-        """The development or test examples that were stored with the run; names of pictures lead into it."""
+        """The development or test examples that were stored with the run; names of images lead into it."""
         examples = read_examples(self.path, split)
         if self.source_codec.kind != "images":
             return examples
@@ -143,12 +143,12 @@ def read_facts(path: Path, needed: Sequence[str] = ("task",)) -> dict[str, Any]:
         data = file.read_bytes()
     try:
         facts = json.loads(data.decode())
-        found = facts["format"]
+        run_format = facts["format"]
     except (ValueError, TypeError, KeyError):
         raise UserError(f"{file} is damaged: it is not a record with a format; restore it or train again") from None
-    if found != FORMAT:
+    if run_format != FORMAT:
         raise UserError(
-            f"{file}: the run has format {found}, and this is regard {package_version()}, which reads format {FORMAT}; "
+            f"{file}: the run has format {run_format}, but regard {package_version()} reads format {FORMAT}; "
             f"use the regard {facts.get('regard', '')} that wrote it, or train again from its {RECIPE}"
         )
     for key in needed:

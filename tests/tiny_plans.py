@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from regard.config import Plan, TokenizerPlan, TrainingPlan, Tree, plan_model, settle
-from regard.config.settings import PICTURE_ENCODERS
+from regard.config.settings import IMAGE_ENCODERS
 
 
 def tiny_plan(*trees: Tree) -> Plan:
     settings = settle(*trees)
     model = plan_model(settings.model)
-    shared = model.encoder not in PICTURE_ENCODERS
+    shared = model.encoder not in IMAGE_ENCODERS
     tokenizer = {"kind": "character", "size": 300, "shared": shared, **settings.tokenizer.given()}
     training = {"rate": 1e-3, **settings.training.given()}
     return Plan(

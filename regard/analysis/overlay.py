@@ -1,4 +1,4 @@
-"""What a captioner attended to in its picture for each word of the caption."""
+"""What a captioner attended to in its image for each word of the caption."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ACROSS = 6  # words side by side in a terminal
 
 @dataclass(frozen=True)
 class Overlay:
-    """The words of a caption with the weights of each attention over the picture."""
+    """The words of a caption with the weights of each attention over the image."""
 
-    picture: np.ndarray  # (V, V, 3) bytes
+    image: np.ndarray  # (V, V, 3) bytes
     words: tuple[str, ...]
     names: tuple[str, ...]  # of the attentions
     weights: tuple[np.ndarray, ...]  # of each attention (H, words, side, side)
@@ -42,16 +42,16 @@ class Overlay:
 
     def save(self, path: str | Path) -> Path:
         """As .svg or .png, the mean over heads; or every attention and head as .html that works offline."""
-        image = "data:image/png;base64," + base64.b64encode(png(self.picture)).decode()
+        uri = "data:image/png;base64," + base64.b64encode(png(self.image)).decode()
         words = [visible(word) for word in self.words]
         if Path(path).suffix == ".html":
             weights = [np.round(weights, 4).tolist() for weights in self.weights]
-            return save_page(path, overlay_page(image, words, self.names, weights, self.first))
-        return save_picture(path, draw_overlay(image, words, self.shown.tolist()))
+            return save_page(path, overlay_page(uri, words, self.names, weights, self.first))
+        return save_picture(path, draw_overlay(uri, words, self.shown.tolist()))
 
 
-def overlay(picture: np.ndarray, maps: list[AttentionMap], first: str) -> Overlay:
-    """Of all attentions over the picture. Tokens are merged to words, over whose weights the mean is taken."""
+def overlay(image: np.ndarray, maps: list[AttentionMap], first: str) -> Overlay:
+    """Of all attentions over the image. Tokens are merged to words, over whose weights the mean is taken."""
     rows = maps[0].rows
     groups = [group for group in word_groups(rows) if not any(is_mark(rows[index]) for index in group)]
     if not groups:
@@ -63,7 +63,7 @@ def overlay(picture: np.ndarray, maps: list[AttentionMap], first: str) -> Overla
         merged = np.stack([attention.weights[:, group].mean(1).numpy() for group in groups], axis=1)  # (H, words, P)
         weights.append(merged.reshape(attention.heads, len(groups), side, side))
     names = tuple(attention.name for attention in maps)
-    return Overlay(picture, words, names, tuple(weights), names.index(first))
+    return Overlay(image, words, names, tuple(weights), names.index(first))
 
 
 def _block(word: str, weights: np.ndarray) -> list[str]:

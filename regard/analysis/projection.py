@@ -41,7 +41,12 @@ class WordAlignment:
 
     @classmethod
     def of(
-        cls, source: str, output: str, source_tokens: Sequence[Place], output_tokens: Sequence[Place], weights: np.ndarray
+        cls,
+        source: str,
+        output: str,
+        source_tokens: Sequence[Place],
+        output_tokens: Sequence[Place],
+        weights: np.ndarray,
     ) -> WordAlignment:
         """weights (T, S) of tokens, whose spans these are: those of a word are summed, or averaged in the output."""
         sources, targets = ([match.span() for match in WORD.finditer(text)] for text in (source, output))
@@ -57,7 +62,7 @@ class WordAlignment:
         return cls(sources, targets, 1 - np.abs(rows[:, None] - columns))
 
     def of_words(self, words: Sequence[int]) -> list[int]:
-        """The output words that belong to any of these source words; where none does, those that attend to them most."""
+        """The output words that belong to any of these source words; if none does, those that attend to them most."""
         if not words or not self.targets:
             return []
         best = self.weights.argmax(1)
@@ -103,9 +108,7 @@ def _point(position: int, source: str, output: str, alignment: WordAlignment) ->
     if not source[:position].strip():
         return 0
     if not ENDING.sub("", source[position:]):  # nothing but punctuation follows
-        follows = source[position:].strip()
-        end = len(ENDING.sub("", output)) if follows else len(output.rstrip())
-        return end
+        return len(ENDING.sub("", output)) if source[position:].strip() else len(output.rstrip())
     following = [word for word, (first, _) in enumerate(alignment.sources) if first >= position]
     if following and source[alignment.sources[following[0]][0]].isalnum():
         words = alignment.of_words(following[:1])

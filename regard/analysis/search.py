@@ -15,11 +15,11 @@ from regard.plotting.tree import Box, draw_tree
 
 def tree_text(tree: BeamTree, decode: Callable[[Sequence[int]], str]) -> str:
     """A block a step; * marks the way to the winner, ■ what ended there with its length-normalised score."""
-    way = tree.lineage()
+    path = tree.lineage()
     lines = []
     for step, nodes in enumerate(tree.steps, start=1):
         lines.append(f"step {step}")
-        lines += [_line(node, node.tokens in way, decode) for node in nodes]
+        lines += [_line(node, node.tokens in path, decode) for node in nodes]
     return "\n".join(lines)
 
 
@@ -33,7 +33,7 @@ def _text(node: Node, decode: Callable[[Sequence[int]], str]) -> str:
 
 
 def tree_svg(tree: BeamTree, codec: TargetCodec, title: str) -> str:
-    """A column for each step, the most probable at the top. Blue: the way to the winner. Pale: pruned before any end.
+    """A column for each step, the most probable at the top. Blue: the path to the winner. Pale: pruned before any end.
 
     In a box: the token, below it the log-probability of all so far; of what ended (■) also the score.
     """

@@ -65,6 +65,6 @@ def _table(model: Pipeline, pairs: list[tuple[str, str]]) -> None:
 
 
 def _attention(source: str, result: Result, path: Path) -> None:
-    found = result.attention()
-    print(f"\nWhat {found.name} looked at while writing (mean of {found.heads} heads):\n\n{found.text()}")
-    print(f"\nEvery head apart: {found.save(path)}; the training curve: {path.with_name('curve.svg')}")
+    attention = result.attention()
+    print(f"\nWhat {attention.name} looked at while writing (mean of {attention.heads} heads):\n\n{attention.text()}")
+    print(f"\nEvery head apart: {attention.save(path)}; the training curve: {path.with_name('curve.svg')}")

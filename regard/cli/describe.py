@@ -19,7 +19,7 @@ from regard.config import (
     settle,
     shipped_recipes,
 )
-from regard.config.settings import PICTURE_ENCODERS, Positive
+from regard.config.settings import IMAGE_ENCODERS, Positive
 from regard.errors import UserError
 
 VOCABULARY = 8000  # assumed where no run has one
@@ -73,7 +73,7 @@ def describe(
         raise UserError(
             f"{name!r} is no preset, no recipe and no run directory{near(name, [*PRESETS, *shipped_recipes()])}"
         )
-    if plan.encoder in PICTURE_ENCODERS and run is None:
+    if plan.encoder in IMAGE_ENCODERS and run is None:
         sizes, shared = (1, vocabulary), False
     description = describe_model(blueprint(plan, *sizes, shared), name, about)
     if json:

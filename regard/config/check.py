@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.config.plan import ModelPlan, Plan, TrainingPlan, plan_model
-from regard.config.settings import CELL, PICTURE_ENCODERS, DataSettings, Settings, TrainingSettings
+from regard.config.settings import CELL, IMAGE_ENCODERS, DataSettings, Settings, TrainingSettings
 from regard.errors import UserError
 
 
@@ -16,11 +16,11 @@ def check(config: Settings | Plan) -> None:
         model, named = plan_model(config.model), config.model.names_architecture
     check_model(model, named)
     _check_training(config.training)
-    if model.encoder in PICTURE_ENCODERS and config.tokenizer.shared:
-        raise UserError("tokenizer.shared = true, but a picture has no tokens to share; leave it out")
+    if model.encoder in IMAGE_ENCODERS and config.tokenizer.shared:
+        raise UserError("tokenizer.shared = true, but an image has no tokens to share; leave it out")
     if model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
-    if config.tokenizer.placeholders and (model.encoder in ("none", *PICTURE_ENCODERS) or model.decoder == "none"):
+    if config.tokenizer.placeholders and (model.encoder in ("none", *IMAGE_ENCODERS) or model.decoder == "none"):
         raise UserError("tokenizer.placeholders = true, but only translations have placeholders to place; leave it out")
     search = config.search
     if search.sample and search.short_list:

@@ -82,16 +82,16 @@ PRESETS: dict[str, Preset] = {
         {"encoder": "rnn", "decoder": "none", "cell": "lstm", "direction": "both"},
     ),
     "image-fixed": _captioning(
-        "a convolutional grid over a picture, its mean the LSTM's first state: one vector, no attention",
+        "a convolutional grid over an image, its mean the LSTM's first state: one vector, no attention",
         context="first-state",
     ),
     "image-lstm": _captioning(
-        "a convolutional grid over a picture and an LSTM that attends to a part of it for each word (Xu 2015)",
+        "a convolutional grid over an image and an LSTM that attends to a part of it for each word (Xu 2015)",
         context="attention",
         score="additive",
     ),
     "image-transformer": Preset(
-        "patches of a picture in a Transformer encoder (Dosovitskiy 2021), the caption by a Transformer decoder",
+        "patches of an image in a Transformer encoder (Dosovitskiy 2021), the caption by a Transformer decoder",
         {"encoder": "patches", "decoder": "transformer", "depth": 3},
     ),
 }

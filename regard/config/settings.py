@@ -24,8 +24,8 @@ DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 ScoreKind = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
-PICTURE_ENCODERS = ("grid", "patches")
-CELL = 8  # pixels of the side of a cell: what one position of a picture's memory stands for
+IMAGE_ENCODERS = ("grid", "patches")
+CELL = 8  # pixels of the side of a cell: what one position of an image's memory stands for
 
 
 class DataSettings(Section):
@@ -52,7 +52,7 @@ class DataSettings(Section):
     test_pairs: str | None = None
     """test pairs as .tsv or .jsonl"""
     images: str | None = None
-    """the folder of the pictures that sources name (that of the training file)"""
+    """the folder of the images that sources name (that of the training file)"""
     source_language: LanguageCode | None = None
     """language of the sources, as en or pt-BR (that of the corpus, where it is known)"""
     target_language: LanguageCode | None = None
@@ -98,7 +98,7 @@ class ModelFields(Section, Generic[Open]):
     preset: str | None = chosen("by the corpus, unless an encoder or a decoder is named")
     """the named architecture this started from (see `regard describe`)"""
     encoder: EncoderKind | Open = by_preset("transformer")
-    """grid, patches: of pictures; none: the decoder reads the source itself (a language model)"""
+    """grid, patches: of images; none: the decoder reads the source itself (a language model)"""
     decoder: DecoderKind | Open = by_preset("transformer")
     """none: the encoder's outputs are pooled and classified"""
     cell: Literal["rnn", "lstm", "gru"] | Open = by_preset("lstm")
@@ -148,9 +148,9 @@ class ModelFields(Section, Generic[Open]):
     dropout: Share | Open = chosen("0 to 0.3, less where there is more to learn from", 0.0)
     """on embeddings and the output of every sublayer"""
     image_size: Positive | Open = default(64)
-    """pixels of the side that a picture is resized to, a multiple of 8"""
+    """pixels of the side that an image is resized to, a multiple of 8"""
     augment: Share | Open = default(0.0)
-    """how far pictures are moved, scaled, turned and tinted in training, as a share of their side"""
+    """how far images are moved, scaled, turned and tinted in training, as a share of their side"""
     attention_dropout: Share | Open = default(0.0)
     """on attention weights"""
     ffn_dropout: Share | None = chosen("0 for sentences, else as dropout")

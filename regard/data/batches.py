@@ -90,7 +90,7 @@ def encode_pairs(
             if isinstance(target_codec, ClassLabels) and not target_codec.knows(example.target):
                 skipped[index] = "its class is none of the model's"
             elif index in unreadable:
-                skipped[index] = f"its picture: {unreadable[index]}"
+                skipped[index] = f"its image: {unreadable[index]}"
             else:
                 indices.append(index)
         sources: list[Sequence[int]] = [[]] * len(indices)

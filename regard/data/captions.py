@@ -61,5 +61,5 @@ def _lines(path: str | Path) -> Iterator[Row]:
             continue
         columns = next(csv.reader([line]))
         if len(columns) < 2:
-            raise UserError(f"{where}: no caption; write the picture's name, TAB (or comma), caption")
+            raise UserError(f"{where}: no caption; write the image's name, TAB (or comma), caption")
         yield where, columns[0], ",".join(columns[1:])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from regard.config import Plan
-from regard.config.settings import PICTURE_ENCODERS
+from regard.config.settings import IMAGE_ENCODERS
 from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec
@@ -106,7 +106,7 @@ def load_codecs(
     source_file: Path, target_file: Path, plan: Plan, images: Path | None = None
 ) -> tuple[SourceCodec, TargetCodec]:
     """What was saved of `train_codecs`; one file holds both where they are one. Images are read from `images`."""
-    if plan.model.encoder in PICTURE_ENCODERS:
+    if plan.model.encoder in IMAGE_ENCODERS:
         source = ImageCodec.load(source_file, plan.model.image_size, images or Path())
     else:
         source = Tokenizer.load(source_file)

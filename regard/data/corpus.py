@@ -90,7 +90,7 @@ def _assemble(
     images = are_images([example.source for example in train.examples])
     if config.images and not images:
         odd = next(e.source for e in train.examples if not are_images([e.source]))
-        raise UserError(f"data.images = {config.images!r}, but the source {odd!r} is no picture's name; correct one")
+        raise UserError(f"data.images = {config.images!r}, but the source {odd!r} is no image's name; correct one")
     total = len(train.examples)
     carved = carve(
         train.examples,

@@ -33,7 +33,7 @@ def read_image(path: str | Path, side: int) -> np.ndarray | Unreadable:
     try:
         from PIL import Image, ImageOps
     except ImportError:
-        raise UserError("pictures need Pillow: pip install 'regard[images]'") from None
+        raise UserError("images need Pillow: pip install 'regard[images]'") from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on damaged metadata, or large images: judged below

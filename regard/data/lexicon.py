@@ -1,6 +1,6 @@
 """Which target tokens each source token may become: Model 1 of Brown 1993, learned from the training pairs.
 
-Decoding may then look at likely tokens, some hundreds for a sentence, instead of the whole vocabulary (a short list).
+Decoding may then look at likely tokens, some hundreds for a sentence, instead of the whole vocabulary (a shortlist).
 """
 
 from __future__ import annotations

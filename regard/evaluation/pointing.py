@@ -58,6 +58,6 @@ def object_hits(weights: Tensor, scene: Scene, caption: str, codec: TargetCodec)
 def in_box(thing: Thing, cell: int, cells: int) -> bool:
     """Whether the centre of this cell lies in the bounding box of the object."""
     side = round(cells**0.5)
-    y, x = ((place + 0.5) * SIDE / side for place in divmod(cell, side))
+    y, x = ((index + 0.5) * SIDE / side for index in divmod(cell, side))
     left, top, right, bottom = thing.box
     return left <= x <= right and top <= y <= bottom

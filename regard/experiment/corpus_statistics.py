@@ -24,7 +24,7 @@ class CorpusStatistics:
     target: float
     letters: int  # different characters
     overlap: float  # how much of the text on each side is written in characters that both sides use
-    cells: int = 0  # positions of a picture
+    cells: int = 0  # positions of an image
     placeholders: float = 0.0  # share of the pairs that hold the same placeholders on both sides
 
     @property
@@ -49,7 +49,7 @@ def measure_text(examples: list[Example]) -> CorpusStatistics:
 
 
 def measure_captions(examples: list[Example], model: ModelPlan) -> CorpusStatistics:
-    """Of pictures only the captions are text."""
+    """Of images only the captions are text."""
     text = measure_text([Example("", example.target) for example in examples])
     return replace(text, cells=(model.image_size // CELL) ** 2)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from regard.config import ModelPlan, TokenizerPlan, TokenizerSettings, TrainingSettings
 from regard.config.check import check_model
-from regard.config.settings import PICTURE_ENCODERS
+from regard.config.settings import IMAGE_ENCODERS
 from regard.data.corpus import Corpus
 from regard.errors import UserError
 from regard.experiment.corpus_statistics import CorpusStatistics, count_words
@@ -80,7 +80,7 @@ def shared_by_model(model: ModelPlan) -> Choice | None:
     """Whether one vocabulary serves both sides, where the model leaves no choice."""
     if model.encoder == "none":
         return Choice(True, "a language model has one vocabulary")
-    if model.encoder in PICTURE_ENCODERS or model.decoder == "none":
+    if model.encoder in IMAGE_ENCODERS or model.decoder == "none":
         return Choice(False, "only one side is text")
     return None
 
@@ -110,7 +110,7 @@ def choose_model(
         else:
             dropout = model.dropout if "dropout" in fixed else choices["dropout"].value
             choices["ffn_dropout"] = Choice(dropout, "as dropout")
-    if metric not in SENTENCES or model.encoder in ("none", *PICTURE_ENCODERS):
+    if metric not in SENTENCES or model.encoder in ("none", *IMAGE_ENCODERS):
         return choices
     model = model.model_copy(update={key: value for key, (value, _) in choices.items() if key not in fixed})
     if model.is_transformer and _can_rotate(model):

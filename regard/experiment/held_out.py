@@ -35,7 +35,7 @@ def held_out_pairs(setup: Setup, out: Path) -> dict[str, list[Example]]:
     kept = {split: [_stored(example, stored) for example in examples] for split, examples in pairs.items()}
     lost = sum(example is None for examples in kept.values() for example in examples)
     if lost:
-        setup.skipped["held-out pairs without a readable picture"] = lost
+        setup.skipped["held-out pairs without a readable image"] = lost
     return {split: [example for example in examples if example is not None] for split, examples in kept.items()}
 
 

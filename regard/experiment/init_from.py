@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.checkpoint import load_run, read_facts, read_plan
 from regard.config import ModelPlan, ModelSettings, Settings, TokenizerSettings, model_fields, plan_model
 from regard.config.check import check_model
-from regard.config.settings import PICTURE_ENCODERS
+from regard.config.settings import IMAGE_ENCODERS
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 
@@ -33,10 +33,11 @@ def inherit_settings(settings: Settings) -> Settings:
     read_facts(path)  # it is a run
     other = read_plan(path)
     for key, value in settings.tokenizer.given().items():
-        theirs = getattr(other.tokenizer, key)
-        if value != theirs:
+        other_value = getattr(other.tokenizer, key)
+        if value != other_value:
             raise UserError(
-                f"tokenizer.{key} = {value!r}, but {path}, which training.init_from names, has {theirs!r}; leave it out"
+                f"tokenizer.{key} = {value!r}, but {path}, which training.init_from names, has {other_value!r}; "
+                "leave it out"
             )
     model = _architecture(settings.model, other.model)
     if _task(plan_model(model)) != _task(other.model):
@@ -63,13 +64,13 @@ def is_of_a_kind(settings: Settings, path: Path) -> bool:
 def copy_weights(path: Path, model: Model) -> int:
     """Copy the weights of the run there into those of the model that have their names and shapes, module by module;
     how many numbers. A table that has several names, being tied, has all of them, in either."""
-    theirs, modules = load_run(path).model.state_dict(), defaultdict[str, dict[str, Tensor]](dict)
+    other_weights, modules = load_run(path).model.state_dict(), defaultdict[str, dict[str, Tensor]](dict)
     for name, tensor in model.state_dict().items():
         modules[name.rpartition(".")[0]][name] = tensor
     fitting = [
-        (tensor, theirs[name])
+        (tensor, other_weights[name])
         for module in modules.values()
-        if all(name in theirs and theirs[name].shape == tensor.shape for name, tensor in module.items())
+        if all(name in other_weights and other_weights[name].shape == tensor.shape for name, tensor in module.items())
         for name, tensor in module.items()
     ]
     if all(tensor.ndim < 2 for tensor, _ in fitting):
@@ -103,5 +104,5 @@ def _task(model: ModelPlan) -> str:
     """What goes in and what comes out, for an error."""
     if model.encoder == "none":
         return "is a language model"
-    source = "reads pictures" if model.encoder in PICTURE_ENCODERS else "reads text"
+    source = "reads images" if model.encoder in IMAGE_ENCODERS else "reads text"
     return f"{source} and {'tells classes' if model.decoder == 'none' else 'writes'}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regard.checkpoint import read_codecs
 from regard.config import Plan, Settings
-from regard.config.settings import PICTURE_ENCODERS
+from regard.config.settings import IMAGE_ENCODERS
 from regard.data.batches import Pairs, encode_pairs
 from regard.data.codecs import SourceCodec, TargetCodec, train_codecs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
@@ -21,7 +21,7 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 
-LARGE = 1000  # entries of a vocabulary, from which on a short list of them pays
+LARGE = 1000  # entries of a vocabulary, from which on a shortlist of them pays
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Setup:
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     def lexicon(self) -> Lexicon | None:
-        """Of a translation with a large vocabulary; None of others, where a short list would gain nothing."""
+        """Of a translation with a large vocabulary; None of others, where a shortlist would gain nothing."""
         source, target = self.train.source, self.train.target
         if self.task != "translation" or not isinstance(source, TokenStore) or self.target.size < LARGE:
             if self.plan.search.short_list:
@@ -77,12 +77,12 @@ def assemble_setup(
     """The same from a plan and trained codecs. `resumed`: the saved weights will replace these."""
     source, target = codecs
     model = fuse(build_model(plan.model, source.size, target.size, source is target, plan.training.seed))
-    skipped = Counter(one.why for one in corpus.skipped)
+    skipped = Counter(example.why for example in corpus.skipped)
     encoded = []
     rate = plan.training.bpe_dropout
     for split, examples, dropout in (("training", corpus.train, rate), ("development", corpus.dev, 0.0)):
         pairs, left_out = encode_pairs(examples, source, target, _longest(plan, model, examples), dropout)
-        skipped.update(one.why for one in left_out)
+        skipped.update(example.why for example in left_out)
         if len(pairs) == 0:
             why = f"all {len(left_out)} are left out ({left_out[0].why})" if left_out else "there are none"
             raise UserError(f"{corpus.name}: no {split} pairs: {why}; give other pairs, or settings that keep some")
@@ -110,8 +110,8 @@ def task_of(plan: Plan, corpus: Corpus) -> Task:
 def _check_fit(plan: Plan, corpus: Corpus) -> None:
     """What only the corpus can tell: whether this model and this metric make sense for it."""
     metric, task = plan.training.metric, task_of(plan, corpus)
-    if (corpus.images is not None) != (plan.model.encoder in PICTURE_ENCODERS):
-        kind, remedy = ("text", "'lstm-additive'") if corpus.images is None else ("pictures", "'image-lstm'")
+    if (corpus.images is not None) != (plan.model.encoder in IMAGE_ENCODERS):
+        kind, remedy = ("text", "'lstm-additive'") if corpus.images is None else ("images", "'image-lstm'")
         raise UserError(
             f"model.encoder = {plan.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
             f"take another encoder, such as that of model.preset = {remedy}"

@@ -83,7 +83,7 @@ def decode(
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source, or the reason why there are none; in the order of the input.
 
-    sources: ids without EOS, or pictures. prefixes: target ids that each output must begin with (and that are not
+    sources: ids without EOS, or images. prefixes: target ids that each output must begin with (and that are not
     returned); a language model continues them. An empty source is a source like any other. lexicon: what
     config.short_list takes its lists from.
     """
@@ -123,7 +123,7 @@ def _parallel_batches(model: AnyModel) -> int:
 def _workers_and_threads(
     model: IncrementalModel, batches: Sequence[Sequence[int]], longest: int, parallel: int, config: SearchSettings
 ) -> tuple[int, int]:
-    """Batches searched in parallel, and torch's threads for each. A single row, or a few with a short list, is faster
+    """Batches searched in parallel, and torch's threads for each. A single row, or a few with a shortlist, is faster
     with one thread (docs/experiments/decoding-speed.md#peers-that-end-where-the-model-does), unless the text is long
     or the output layer large."""
     threads = torch.get_num_threads()
@@ -137,7 +137,7 @@ def _workers_and_threads(
 
 def _batches(sizes: Mapping[int, tuple[int, int]], parallel: int, config: SearchSettings) -> list[list[int]]:
     """Rows whose prefixes have one length, so that a single step reads them without padding. sizes: tokens of each
-    row's source and prefix, with their marks. What fits in one batch is not split, and the tokens of a short list
+    row's source and prefix, with their marks. What fits in one batch is not split, and the tokens of a shortlist
     do not depend on the threads."""
     budget = config.batch_tokens // (config.n_best if config.sample else config.beams)
     groups: dict[int, list[int]] = defaultdict(list)
@@ -217,7 +217,7 @@ def _decode_batch(
     with torch.inference_mode():  # of this thread
         if not config.short_list:
             return _searched(model, sources, prefixes, config)
-        assert lexicon is not None, "a short list needs a lexicon"
+        assert lexicon is not None, "a shortlist needs a lexicon"
         ids = lexicon.candidates(sources, [token for prefix in prefixes for token in prefix])
         listed = ShortListed(model, torch.from_numpy(ids).to(device_of(model)))
         begun = [np.searchsorted(ids, np.asarray(prefix, dtype=np.int64)).tolist() for prefix in prefixes]

@@ -123,11 +123,11 @@ def _advance(
 
     ending, ended, best = token == EOS, beams.ended, beams.best
     if ending.any():
-        taken = ending & (total > -np.inf)
-        taken[:, config.beams :] = False
-        _collect(beams, taken, parent, last, config.length_penalty, finished)
-        scores = np.where(taken, total / (beams.length + 1) ** config.length_penalty, -np.inf).astype(np.float32)
-        ended = ended + taken.sum(1)
+        completed = ending & (total > -np.inf)
+        completed[:, config.beams :] = False
+        _collect(beams, completed, parent, last, config.length_penalty, finished)
+        scores = np.where(completed, total / (beams.length + 1) ** config.length_penalty, -np.inf).astype(np.float32)
+        ended = ended + completed.sum(1)
         best = -np.sort(-np.concatenate((best, scores), axis=1), axis=1)[:, : config.n_best]
         total = np.where(ending, np.float32(-np.inf), total)
         staying = np.argsort(-total, axis=1, kind="stable")
@@ -155,14 +155,14 @@ def _done(beams: Beams, config: SearchSettings) -> np.ndarray:
 
 def _collect(
     beams: Beams,
-    taken: np.ndarray,
+    completed: np.ndarray,
     parent: np.ndarray,
     last: np.ndarray,
     length_penalty: float,
     finished: list[list[Hypothesis]],
 ) -> None:
     """Add the hypotheses that have just ended. Python's work is proportional to their number, not to the steps."""
-    rows, ranks = taken.nonzero()
+    rows, ranks = completed.nonzero()
     chosen = parent[rows, ranks]
     tokens, log_probs = beams.tokens[rows, chosen].tolist(), beams.log_probs[rows, chosen].tolist()
     sentences, lasts = beams.sentence[rows].tolist(), last[rows, ranks].tolist()

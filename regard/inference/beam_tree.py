@@ -41,7 +41,7 @@ class BeamTree:
 
 
 def beam_tree(model: Model | IncrementalModel, source: Source, config: SearchSettings) -> BeamTree:
-    """Search for one source (ids without EOS, or a picture), and all that was kept on the way."""
+    """Search for one source (ids without EOS, or an image), and all that was kept on the way."""
     finished: list[list[Hypothesis]] = [[]]
     layers: list[list[Node]] = []
     with evaluating(model):

@@ -20,7 +20,6 @@ from regard.data.sources import Source
 from regard.data.vocabulary import BOS, EOS
 from regard.inference.batching import (
     AnyModel,
-    ProgressCallback,
     TooLong,
     device_of,
     evaluating,
@@ -53,30 +52,33 @@ def constrained_decode(
     sources: Sequence[Source],
     constraints: Sequence[Constraints],
     config: SearchSettings,
-    progress: ProgressCallback | None = None,
+    prefixes: Sequence[Sequence[int]] | None = None,
 ) -> list[list[Hypothesis] | TooLong]:
     """The n_best hypotheses of each source that meet its constraints, best first; an empty list where none was found
-    within the limit of tokens."""
+    within the limit of tokens. prefixes: as of `regard.inference.decode`."""
     steps = stepwise(model)
     results: list[list[Hypothesis] | TooLong] = []
     with evaluating(model):
-        for source, wanted in zip(sources, constraints, strict=True):
-            results.append(too_long(model, source) or _search(steps, source, wanted, config))
-            if progress is not None:
-                progress(1)
+        begun = prefixes if prefixes is not None else [()] * len(sources)
+        for source, wanted, prefix in zip(sources, constraints, begun, strict=True):
+            results.append(too_long(model, source, prefix) or _search(steps, source, wanted, prefix, config))
     return results
 
 
 def _search(
-    model: IncrementalModel, source: Source, constraints: Constraints, config: SearchSettings
+    model: IncrementalModel,
+    source: Source,
+    constraints: Constraints,
+    prefix: Sequence[int],
+    config: SearchSettings,
 ) -> list[Hypothesis]:
     width = min(max(config.beams, LEAST_BEAMS, constraints.count + 1), MOST_BEAMS)
     device = device_of(model)
     memory = model.encode(*pad_sources([source], device))
-    limit = generation_limit(model, source, 1, config)
-    live = [Live(0.0, (), (), Progress(), 0)]
+    limit = generation_limit(model, source, 1 + len(prefix), config)
+    live = [Live(0.0, (), (), Progress.of(prefix, constraints), 0)]
     finished: list[Hypothesis] = []
-    logits, state = model.step(torch.full((1, 1), BOS, device=device), memory, model.start(memory))
+    logits, state = model.step(torch.tensor([[BOS, *prefix]], device=device), memory, model.start(memory))
     while True:
         check_cancelled()
         grown, ended = _grow(live, next_log_probs(logits).cpu().numpy(), constraints, config, width)

@@ -74,6 +74,14 @@ class Progress:
         """Hypotheses that have met as much compete with each other alone (Post & Vilar 2018)."""
         return 2 * (len(self.placed) + len(self.met)) + (self.inside is not None)
 
+    @classmethod
+    def of(cls, prefix: Sequence[int], constraints: Constraints) -> Progress:
+        """After the tokens that the output must begin with."""
+        progress = cls()
+        for token in prefix:
+            progress = progress.after(token, constraints)
+        return progress
+
     def complete(self, constraints: Constraints) -> bool:
         return len(self.placed) + len(self.met) == constraints.count and not self.open
 

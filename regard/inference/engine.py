@@ -19,9 +19,12 @@ from regard.config.settings import Engine
 from regard.data.sources import Source, token_ids
 from regard.errors import UserError
 from regard.inference.batching import AnyModel, ProgressCallback, TooLong, decode, evaluating
+from regard.inference.constrained import constrained_decode
+from regard.inference.constraints import Constraints
 from regard.inference.ctranslate2.conversion import why_not
 from regard.inference.hypothesis import Hypothesis
 from regard.inference.incremental.cached_model import CachedInferenceModel
+from regard.inference.streaming import stream
 from regard.models.seq2seq import Model
 from regard.nn.taps import watched
 
@@ -62,9 +65,10 @@ class DecodingModel:
     ) -> Iterator[Decoded]:
         """The n_best hypotheses of each source, or why there are none; with CTranslate2 in the order they are found.
 
-        Arguments as of `regard.inference.decode`. What CTranslate2 cannot decode is decoded by torch.
+        Arguments as of `regard.inference.decode`. What CTranslate2 cannot decode is decoded by torch, and so is what
+        goes on from a prefix.
         """
-        chosen = choose_engine(self, search, len(sources))
+        chosen = choose_engine(self, search, len(sources)) if prefixes is None else "torch"
         if chosen != "torch":
             self._start_ctranslate2()
         if chosen == "torch" or self._ctranslate2 is None:
@@ -80,6 +84,21 @@ class DecodingModel:
         if remaining:  # torch takes a millisecond to find that there is nothing to do
             for index, hypotheses in self._decode_with_torch([sources[row] for row in remaining], search, None, None):
                 yield remaining[index], hypotheses
+
+    def stream(self, source: Source, search: SearchSettings, prefix: Sequence[int] = ()) -> Iterator[Hypothesis]:
+        """The growing hypothesis after each token, by torch."""
+        yield from stream(self._incremental.model(), source, search, prefix)
+
+    def decode_constrained(
+        self,
+        sources: Sequence[Source],
+        constraints: Sequence[Constraints],
+        search: SearchSettings,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis] | TooLong]:
+        """By torch, through the whole vocabulary: the n_best hypotheses that meet what is demanded of each."""
+        with evaluating(self.model):
+            return constrained_decode(self._incremental.model(), sources, constraints, search, prefixes)
 
     def _decode_with_torch(
         self,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.config import SearchSettings
-from regard.inference.greedy import grow
+from regard.inference.greedy import Choose, grow
 from regard.inference.hypothesis import Hypothesis
 from regard.inference.incremental.model import IncrementalModel
 from regard.models.seq2seq import Record
@@ -39,16 +39,22 @@ def sample(
     samples = config.n_best
     repeated = torch.arange(first.shape[0], device=first.device).repeat_interleave(samples)  # (B·N,)
     limits = limits[repeated]
-    uniform = _draws(seeds, samples, int(limits.max())).to(first.device)
+    choose = drawing(seeds, samples, int(limits.max()), first.device, config)
+    drawn = grow(model, memory.select(repeated), first[repeated], limits, config.length_penalty, choose)
+    grouped = [drawn[start : start + samples] for start in range(0, len(drawn), samples)]
+    return [sorted(group, key=lambda hypothesis: -hypothesis.score) for group in grouped]
+
+
+def drawing(seeds: Sequence[int], samples: int, steps: int, device: torch.device, config: SearchSettings) -> Choose:
+    """Draws a token for every row at every step; the draws are fixed beforehand."""
+    uniform = _draws(seeds, samples, steps).to(device)
 
     def draw(log_probs: Tensor, rows: Tensor, step: int) -> Tensor:
         probabilities, ids = candidates(log_probs, config.temperature, config.top_k, config.top_p)
         index = quantile(probabilities, uniform[rows, step])
         return index if ids is None else ids.gather(1, index.unsqueeze(1)).squeeze(1)
 
-    drawn = grow(model, memory.select(repeated), first[repeated], limits, config.length_penalty, draw)
-    grouped = [drawn[start : start + samples] for start in range(0, len(drawn), samples)]
-    return [sorted(group, key=lambda hypothesis: -hypothesis.score) for group in grouped]
+    return draw
 
 
 def candidates(log_probs: Tensor, temperature: float, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from regard.config import ModelPlan
-from regard.config.settings import CELL, PICTURE_ENCODERS
+from regard.config.settings import CELL, IMAGE_ENCODERS
 from regard.models.classifier import ClassifierModel
 from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.models.language import LanguageModel, TransformerReader
@@ -36,7 +36,7 @@ from regard.nn.recurrent import LSTMCell
 def build_model(config: ModelPlan, source_size: int, target_size: int, shared: bool, seed: int) -> Model:
     """A model with fresh weights, the same for the same seed. `shared`: both sides have one vocabulary.
 
-    Of pictures, source_size is the number of words that may go with them, and one for none.
+    Of images, source_size is the number of words that may go with them, and one for none.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -52,8 +52,8 @@ def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: boo
     limits = {"transformer": limit, "convolution": limit}
     if config.encoder == "none":
         return _build_language(config, target_size, dropout, decoder_width, limit)
-    if config.encoder in PICTURE_ENCODERS:
-        source_embedding, encoder = None, _build_picture_encoder(config, source_size, encoder_width, dropout)
+    if config.encoder in IMAGE_ENCODERS:
+        source_embedding, encoder = None, _build_image_encoder(config, source_size, encoder_width, dropout)
     else:
         source_embedding = Embedding(source_size, encoder_width, dropout)
         encoder = _build_encoder(config, source_embedding, dropout)
@@ -65,7 +65,7 @@ def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: boo
     return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder))
 
 
-def _build_picture_encoder(config: ModelPlan, words: int, width: int, dropout: float) -> Encoder:
+def _build_image_encoder(config: ModelPlan, words: int, width: int, dropout: float) -> Encoder:
     depth, _ = config.depths
     canvas = Canvas(words, width, config.image_size, CELL, config.augment)
     if config.encoder == "grid":
@@ -84,7 +84,7 @@ def _build_encoder(config: ModelPlan, embedding: Embedding, dropout: float) -> E
         case "convolution":
             return ConvolutionEncoder(embedding, positions, shape, config.kernel, depth)
         case "grid" | "patches" | "none":
-            raise AssertionError("pictures are read elsewhere, and a language model has no encoder")
+            raise AssertionError("images are read elsewhere, and a language model has no encoder")
 
 
 def _build_decoder(config: ModelPlan, embedding: Embedding, memory_width: int, size: int, dropout: float) -> Decoder:
@@ -168,7 +168,7 @@ def _score(config: ModelPlan, query_width: int, memory_width: int) -> Scorer:
 
 def _initialise(model: nn.Module) -> None:
     """Glorot for matrices, zero for biases, He for convolutions
-    over pictures, orthogonal recurrence, open forget gates; tables draw their own."""
+    over images, orthogonal recurrence, open forget gates; tables draw their own."""
     for name, module in model.named_modules():
         if isinstance(module, nn.Conv2d) and module.bias is not None:
             nn.init.zeros_(module.bias)

@@ -1,9 +1,9 @@
-"""Encoders of pictures. Their memory is a grid of P cells, from left to right, then down; any decoder attends to it.
+"""Encoders of images. Their memory is a grid of P cells, from left to right, then down; any decoder attends to it.
 
     grid      convolutions and residual blocks, 8 × 8 pixels to a cell (Xu 2015, 3.1.1, but trained from scratch)
     patches   8 × 8 pixels become a vector each, then a Transformer (Dosovitskiy 2021, 3.1)
 
-The source is a row of bytes (B, 1 + 3·H·W): the word that goes with the picture (0: none), then its pixels.
+The source is a row of bytes (B, 1 + 3·H·W): the word that goes with the image (0: none), then its pixels.
 """
 
 from __future__ import annotations

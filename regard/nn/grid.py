@@ -1,4 +1,4 @@
-"""Convolution over a picture: residual blocks whose norm depends on neither the batch nor other places.
+"""Convolution over an image: residual blocks whose norm depends on neither the batch nor other places.
 
 Pixels and features are (B, C, H, W) in torch's channels-last layout, the faster one on a CPU.
 """
@@ -48,7 +48,7 @@ class ResidualBlock(nn.Module):
 
 
 def augment(pixels: Tensor, amount: float) -> Tensor:
-    """Each picture (B, C, H, W) a little moved, scaled, turned and tinted, drawn from torch's generator.
+    """Each image (B, C, H, W) a little moved, scaled, turned and tinted, drawn from torch's generator.
 
     What a caption says stays true: nothing is mirrored, no more than `amount` of a side is lost, and colours keep their
     names. Beyond the edge the edge goes on.

@@ -20,7 +20,13 @@ from regard.pipeline.result import EMPTY, Result, no_result
 class Classifier(Pipeline):
     """A text or an image to one of several classes, with the probability of each."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
+    def _results(
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
+    ) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_codec.encode_batch([texts[row] for row in rows])
         results = [EMPTY] * len(texts)

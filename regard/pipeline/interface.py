@@ -17,6 +17,7 @@ from regard.checkpoint import Run
 from regard.config import SearchSettings
 from regard.data.batches import Batch
 from regard.data.corpus import Example
+from regard.data.glossary import Glossary
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, TeacherForced, teacher_forced
 from regard.inference import ProgressCallback
@@ -25,9 +26,11 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
 from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
+from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import Result
 from regard.pipeline.search_settings import search_settings
 
+AnyGlossary = Glossary | str | Path | None
 CHUNK = 1024  # texts of a stream that are decoded together
 
 
@@ -40,26 +43,43 @@ class Pipeline(ABC):
         self.model = self.decoding.model
         self.source_codec, self.target_codec = run.source_codec, run.target_codec
         self._silenced: Mapping[str, Replacement] = {}
+        self._glossary: Glossary | None = None
 
     # --- translating ---------------------------------------------------------------------------------------------
 
     @overload
-    def translate(self, text: str, **search: Any) -> Result: ...
+    def translate(self, text: str, prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any) -> Result: ...
     @overload
-    def translate(self, text: Sequence[str], **search: Any) -> list[Result]: ...
-    def translate(self, text: str | Sequence[str], **search: Any) -> Result | list[Result]:
-        """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …"""
+    def translate(
+        self, text: Sequence[str], prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any
+    ) -> list[Result]: ...
+    def translate(
+        self, text: str | Sequence[str], prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any
+    ) -> Result | list[Result]:
+        """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …
+
+        `prefix`: what every output must begin with. `glossary`: terms and what they become, as a file or a Glossary.
+        """
         config = self.search_with(**search)
-        if isinstance(text, str):
-            return self.translate_all([text], config)[0]
-        return self.translate_all(text, config)
+        texts = [text] if isinstance(text, str) else text
+        model = self.with_glossary(glossary) if glossary is not None else self
+        results = model.translate_all(texts, config, prefixes=[prefix] * len(texts))
+        return results[0] if isinstance(text, str) else results
 
     def translate_all(
-        self, texts: Sequence[str], search: SearchSettings | None = None, progress: ProgressCallback | None = None
+        self,
+        texts: Sequence[str],
+        search: SearchSettings | None = None,
+        progress: ProgressCallback | None = None,
+        prefixes: Sequence[Prefix] | None = None,
     ) -> list[Result]:
-        """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's."""
+        """One result a text, in order; an empty text has an empty result. `search`: without it the recipe's.
+
+        `prefixes`: what the output of each text must begin with, as text or as ids. It is part of the result, but its
+        score and log-probability are of what the model added.
+        """
         with self._silencing():
-            return self._results(texts, search or self.search, progress)
+            return self._results(texts, search or self.search, progress, self._prefix_ids(prefixes, len(texts)))
 
     def translate_stream(
         self, texts: Iterable[str], search: SearchSettings | None = None, progress: ProgressCallback | None = None
@@ -68,6 +88,17 @@ class Pipeline(ABC):
         remaining = iter(texts)
         while chunk := list(islice(remaining, CHUNK)):
             yield from self.translate_all(chunk, search, progress)
+
+    def with_glossary(self, glossary: Glossary | str | Path) -> Self:
+        """The same pipeline, whose outputs hold the translations of the glossary's terms."""
+        if self.run.task != "translation":
+            raise UserError(f"a glossary is of translations; this run is for {self.run.task}")
+        data = self.run.plan.data
+        languages = data.source_language, data.target_language
+        known = (languages[0], languages[1]) if languages[0] and languages[1] else None
+        model = copy(self)
+        model._glossary = glossary if isinstance(glossary, Glossary) else Glossary.read(glossary, known)
+        return model
 
     @property
     def search(self) -> SearchSettings:
@@ -83,8 +114,19 @@ class Pipeline(ABC):
 
     @abstractmethod
     def _results(
-        self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
     ) -> list[Result]: ...
+
+    def _prefix_ids(self, prefixes: Sequence[Prefix] | None, count: int) -> list[Sequence[int]]:
+        """The ids of each prefix."""
+        if prefixes is None:
+            return [()] * count
+        assert len(prefixes) == count, "one prefix for each text"
+        return [prefix_ids(prefix, self.target_codec) for prefix in prefixes]
 
     # --- attention and hidden states -----------------------------------------------------------------------------
 

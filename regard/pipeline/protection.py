@@ -29,7 +29,7 @@ class ProtectedText:
 
 @dataclass(frozen=True)
 class SourceMessage:
-    """A source, and the sentences to translate for it: one, or one for each combination of an ICU message's branches."""
+    """A source, and the sentences to translate for it: one, or those of an ICU message's branches."""
 
     sentences: tuple[str, ...]
     message: Message | None = None  # of the choices
@@ -107,7 +107,7 @@ def constraints_of(masked: MaskedText, tokenizer: Tokenizer) -> Constraints:
 
 
 def check_placeholders(source: str, output: str) -> Difference:
-    """What the output lacks or doubles of its source's. A code that only the output has may be a word of the language."""
+    """What the output lacks or doubles of its source's. A code that only the output has may be a word of it."""
     there = find_placeholders(output)
     wanted = find_placeholders(source)
     known = {placeholder.key for placeholder in wanted}

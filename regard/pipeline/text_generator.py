@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from regard.analysis.trace import ForcedPair
 from regard.config import SearchSettings
@@ -22,15 +22,32 @@ NEW_TOKENS = 200  # that a language model generates, where no limit is set
 class TextGenerator(TextModel):
     """A language model: generates the text that follows the given one."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
-        search = search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
+    def _results(
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
+    ) -> list[Result]:
+        search = self._limited(search)
         rows = [row for row, text in enumerate(texts) if text]
-        prefixes = self.target_codec.encode_batch([texts[row] for row in rows])
+        given = self.target_codec.encode_batch([texts[row] for row in rows])
+        begun = [[*ids, *prefixes[row]] for row, ids in zip(rows, given, strict=True)]
         results = [EMPTY] * len(texts)
         self.check_short_list(search)
-        for index, hypotheses in self.decoding.decode([[] for _ in rows], search, prefixes, progress):
-            results[rows[index]] = self.result(prefixes[index], hypotheses)
+        for index, hypotheses in self.decoding.decode([[] for _ in rows], search, begun, progress):
+            results[rows[index]] = self.result(given[index], hypotheses, prefixes[rows[index]])
         return results
+
+    def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
+        given = self.target_codec.encode(text)
+        check_fits(self.model, [], [*given, *prefix])
+        for hypothesis in self.decoding.stream([], self._limited(search), [*given, *prefix]):
+            yield self.result(given, [hypothesis], prefix)
+
+    @staticmethod
+    def _limited(search: SearchSettings) -> SearchSettings:
+        return search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
         return self.pair_of_ids(self.target_codec.encode(text), self.target_codec.encode(target), True)

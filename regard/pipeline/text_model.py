@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from regard.analysis.trace import ForcedPair
 from regard.checkpoint import LEXICON
@@ -17,34 +18,57 @@ from regard.inference import Hypothesis, ProgressCallback, TooLong
 from regard.inference.beam_tree import BeamTree, beam_tree
 from regard.pipeline.examples import check_fits
 from regard.pipeline.interface import Pipeline
+from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import EMPTY, Result, no_result
 
 
 class TextModel(Pipeline, ABC):
     """Hypotheses of a search become results."""
 
-    def result(self, source: Source, hypotheses: list[Hypothesis] | TooLong) -> Result:
+    def stream(self, text: str, search: SearchSettings | None = None, prefix: Prefix = "") -> Iterator[Result]:
+        """The growing output after each token, by greedy search or as one sample; the last result is the whole.
+
+        `search`: without it the recipe's, with one beam.
+        """
+        search = search or self.search_with(beams=1, n_best=1)
+        if (search.beams > 1 and not search.sample) or search.n_best > 1 or search.short_list:
+            raise UserError(
+                "a stream has one beam, one output and no short list: its tokens are final; give beams=1, n_best=1"
+            )
+        if not text.strip():
+            return
+        growth = self._growth(text, search, prefix_ids(prefix, self.target_codec))
+        while True:
+            with self._silencing():  # not what the caller does between two tokens
+                result = next(growth, None)
+            if result is None:
+                return
+            yield result
+
+    @abstractmethod
+    def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]: ...
+
+    def result(self, source: Source, hypotheses: list[Hypothesis] | TooLong, prefix: Sequence[int] = ()) -> Result:
         """`source`: ids or an image; of a language model, the ids of the text that it continues."""
         if isinstance(hypotheses, TooLong):
             return no_result(hypotheses)
-        best, *others = hypotheses
-        alternatives = tuple(self._result(source, hypothesis) for hypothesis in hypotheses) if others else ()
-        return self._result(source, best, alternatives)
+        best, *others = (self._result(source, hypothesis, prefix) for hypothesis in hypotheses)
+        return replace(best, alternatives=(best, *others)) if others else best
 
-    def _result(self, source: Source, hypothesis: Hypothesis, alternatives: tuple[Result, ...] = ()) -> Result:
-        ids = list(hypothesis.tokens)
+    def _result(self, source: Source, hypothesis: Hypothesis, prefix: Sequence[int]) -> Result:
+        ids = [*prefix, *hypothesis.tokens]
         return Result(
             text=self.target_codec.decode(ids),
             score=hypothesis.score,
             tokens=tuple(self.target_codec.tokens(ids)),
             log_prob=hypothesis.log_prob,
             finished=hypothesis.finished,
-            alternatives=alternatives,
+            ids=tuple(ids),
             tracer=lambda: self._trace(self.pair_of_ids(source, ids, hypothesis.finished)),
         )
 
     def check_short_list(self, search: SearchSettings) -> None:
-        """Short lists need the lexicon of the run."""
+        """Shortlists need the lexicon of the run."""
         if search.short_list and self.run.lexicon is None:
             raise UserError(
                 f"search.short_list: {self.run.path} has no {LEXICON}, which training makes for translations with a "
@@ -59,14 +83,27 @@ class TextModel(Pipeline, ABC):
 class SourceToText(TextModel, ABC):
     """An encoder encodes a source, a text or an image; a decoder generates the target."""
 
-    def _results(self, texts: Sequence[str], search: SearchSettings, progress: ProgressCallback | None) -> list[Result]:
+    def _results(
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
+    ) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         sources = self.source_codec.encode_batch([texts[row] for row in rows])
         results = [EMPTY] * len(texts)
         self.check_short_list(search)
-        for index, hypotheses in self.decoding.decode(sources, search, progress=progress):
-            results[rows[index]] = self.result(sources[index], hypotheses)
+        begun = [prefixes[row] for row in rows]
+        for index, hypotheses in self.decoding.decode(sources, search, begun if any(begun) else None, progress):
+            results[rows[index]] = self.result(sources[index], hypotheses, begun[index])
         return results
+
+    def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
+        source = self.source_codec.encode(text)
+        check_fits(self.model, source, prefix)
+        for hypothesis in self.decoding.stream(source, search, prefix):
+            yield self.result(source, [hypothesis], prefix)
 
     def _report(
         self,

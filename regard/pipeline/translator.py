@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from regard.analysis.ablation import attention_heads
@@ -14,18 +15,48 @@ from regard.analysis.alignment import (
     read_pharaoh,
     true_links,
 )
-from regard.analysis.trace import source_attentions
+from regard.analysis.trace import ForcedPair, source_attentions
+from regard.config import SearchSettings
+from regard.data.codecs import symbols_of
 from regard.data.corpus import Example
 from regard.data.embedded.truth import truths
+from regard.data.masking import PlaceholderSymbols
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, bleu_tokenizer, evaluate_translation
 from regard.inference import ProgressCallback
+from regard.pipeline.protected_search import ProtectedSearch
+from regard.pipeline.protection import check_placeholders
 from regard.pipeline.result import Result
 from regard.pipeline.text_model import SourceToText
 
 
 class Translator(SourceToText):
-    """Source text to target text."""
+    """Source text to target text. Placeholders come out as they went in; a glossary's terms appear."""
+
+    def _results(
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
+    ) -> list[Result]:
+        self.check_short_list(search)
+        return ProtectedSearch(self, self._glossary).results(texts, search, progress, prefixes)
+
+    def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
+        """Masked and restored. Tokens of a stream are final, so that what is missing at its end can only be told."""
+        symbols = symbols_of(self.source_codec, self.target_codec) or PlaceholderSymbols()
+        masked = symbols.mask(text)
+        for result in super()._growth(masked.text, search, prefix):
+            output = masked.restore(result.text)
+            differ = check_placeholders(text, output) if result.finished else None
+            yield replace(result, text=output, review=str(differ) if differ else None)
+
+    def forced_pair(self, text: str, target: str) -> ForcedPair:
+        """With symbols for the placeholders of both, where the vocabulary has them and both hold the same."""
+        symbols = symbols_of(self.source_codec, self.target_codec)
+        pair = symbols.mask_pair(Example(text, target)) if symbols else None
+        return super().forced_pair(pair.source, pair.target) if pair else super().forced_pair(text, target)
 
     def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
         sources = [example.source for example in examples]

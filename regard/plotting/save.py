@@ -9,6 +9,7 @@ from regard.files import write_bytes, write_text
 from regard.plotting.pages import page
 
 ENDINGS = (".svg", ".png", ".html")
+NO_FONT = "a .png needs a font, and none is installed"
 ZOOM = 2.0  # pixels of the PNG for one of the SVG
 PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16"><text y="12">{}</text></svg>'
 
@@ -45,5 +46,5 @@ def png(svg: str) -> bytes:
     except ImportError:
         raise UserError("a .png needs resvg: pip install 'regard[plot]', or save as .svg or .html") from None
     if svg_to_bytes(PROBE.format("x")) == svg_to_bytes(PROBE.format("")):
-        raise UserError("a .png needs a font, and none is installed (apt install fonts-dejavu); or save as .svg")
+        raise UserError(f"{NO_FONT} (apt install fonts-dejavu); or save as .svg")
     return svg_to_bytes(svg, zoom=ZOOM, background="#fff")

@@ -48,8 +48,8 @@ def sheet(title: str, width: float, height: float, parts: Iterable[str], adaptiv
 
 def element(name: str, attributes: dict[str, str | float | None], content: str = "") -> str:
     """One element; attributes that are None are left out, `content` is SVG."""
-    written = "".join(f' {key}="{_value(value)}"' for key, value in attributes.items() if value is not None)
-    return f"<{name}{written}>{content}</{name}>" if content else f"<{name}{written}/>"
+    rendered = "".join(f' {key}="{_value(value)}"' for key, value in attributes.items() if value is not None)
+    return f"<{name}{rendered}>{content}</{name}>" if content else f"<{name}{rendered}/>"
 
 
 def escape(content: str) -> str:
@@ -84,9 +84,9 @@ def rect(
     hover: str = "",
 ) -> str:
     """`hover` is shown when the mouse points at it."""
-    place = {"x": x, "y": y, "width": width, "height": height}
-    look = {"fill": fill, "class": kind, "rx": radius, "opacity": None if opacity is None else f"{opacity:.2f}"}
-    return element("rect", {**place, **look}, tooltip(hover))
+    geometry = {"x": x, "y": y, "width": width, "height": height}
+    appearance = {"fill": fill, "class": kind, "rx": radius, "opacity": None if opacity is None else f"{opacity:.2f}"}
+    return element("rect", {**geometry, **appearance}, tooltip(hover))
 
 
 def line(start: tuple[float, float], end: tuple[float, float], kind: str) -> str:

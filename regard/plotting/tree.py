@@ -53,5 +53,5 @@ def _box(node: Box, x: float, y: float) -> str:
 
 def _edge(x: float, y: float, to_x: float, to_y: float, kind: str) -> str:
     y, to_y, middle = y + HEIGHT // 2, to_y + HEIGHT // 2, (x + to_x) / 2
-    way = f"M{x:g} {y:g} C{middle:g} {y:g} {middle:g} {to_y:g} {to_x:g} {to_y:g}"
-    return element("path", {"class": f"{kind} edge", "d": way})
+    curve = f"M{x:g} {y:g} C{middle:g} {y:g} {middle:g} {to_y:g} {to_x:g} {to_y:g}"
+    return element("path", {"class": f"{kind} edge", "d": curve})

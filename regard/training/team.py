@@ -55,7 +55,7 @@ def team_sizes(training: TrainingPlan) -> list[TeamSize]:
     microbatch, one thread may replace all.
     """
     count, threads = training.microbatches, torch.get_num_threads()
-    each = training.threads or max(threads // count, 1)
+    threads_each = training.threads or max(threads // count, 1)
     if (world_size := torchrun_world_size()) > 1:
         if world_size > count:
             raise UserError(
@@ -64,10 +64,10 @@ def team_sizes(training: TrainingPlan) -> list[TeamSize]:
             )
         return [TeamSize(world_size, training.threads or max(threads // _local_world_size(), 1))]
     if training.processes is not None:
-        return [TeamSize(training.processes, each)]
+        return [TeamSize(training.processes, threads_each)]
     if count > 1:
-        return [TeamSize(1, each), *([TeamSize(min(count, threads), each)] if threads > 1 else [])]
-    return [TeamSize(1, each), *([TeamSize(1, 1)] if training.threads is None and each > 1 else [])]
+        return [TeamSize(1, threads_each), *([TeamSize(min(count, threads), threads_each)] if threads > 1 else [])]
+    return [TeamSize(1, threads_each), *([TeamSize(1, 1)] if training.threads is None and threads_each > 1 else [])]
 
 
 class Team:

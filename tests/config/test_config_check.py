@@ -100,7 +100,7 @@ CASES: list[tuple[dict, str]] = [
     ),
     (
         {"model": {"preset": "image-lstm"}, "tokenizer": {"shared": True}},
-        "tokenizer.shared = true, but a picture has no tokens to share; leave it out",
+        "tokenizer.shared = true, but an image has no tokens to share; leave it out",
     ),
     (
         {"training": {"schedule": "cosine", "minutes": 3}},

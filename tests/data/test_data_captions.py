@@ -74,7 +74,7 @@ def test_an_image_is_in_one_split_whatever_word_goes_with_it(tmp_path: Path) -> 
         ("a.json", "{", "not a caption file of COCO"),
         ("a.json", '{"images": [], "annotations": [{"image_id": 4, "caption": "x"}]}', "image_id = 4"),
         ("a.txt", "a.png#0\tone\nb.png\n", "a.txt:2: no caption"),
-        ("a.tsv", "some text\ttarget\nother\ttarget two\nthird\tt\n", "'some text' is no picture's name"),
+        ("a.tsv", "some text\ttarget\nother\ttarget two\nthird\tt\n", "'some text' is no image's name"),
     ],
 )
 def test_bad_caption_files_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Image files of every kind become small square pictures, or one clear reason why not."""
+"""Image files of every kind become small square images, or one clear reason why not."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def bomb(width: int, height: int) -> bytes:
-    """A PNG that is small as a file and huge as a picture."""
+    """A PNG that is small as a file and huge as an image."""
     header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
     rows = zlib.compress(b"\0" * 1000)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def test_a_picture_is_fitted_whole_with_white_beside_it(tmp_path: Path) -> None:
+def test_an_image_is_fitted_whole_with_white_beside_it(tmp_path: Path) -> None:
     pixels = read_image(saved(tmp_path / "a.png", Image.new("RGB", (30, 60), RED)), 16)
     assert pixels.shape == (16, 16, 3) and pixels.dtype == np.uint8
     assert tuple(pixels[8, 8]) == RED and tuple(pixels[0, 7]) == RED
@@ -79,7 +79,7 @@ def test_a_photograph_is_turned_as_the_camera_was_held(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 4000), (3000, 1), (2, 2)])
-def test_the_smallest_and_the_narrowest_pictures_are_read(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_the_smallest_and_the_narrowest_images_are_read(tmp_path: Path, size: tuple[int, int]) -> None:
     pixels = read_image(saved(tmp_path / "a.png", Image.new("RGB", size, RED)), 8)
     assert pixels.shape == (8, 8, 3) and (pixels[..., 1] < 255).any()
 
@@ -88,7 +88,7 @@ def test_the_smallest_and_the_narrowest_pictures_are_read(tmp_path: Path, size: 
     ("content", "why"),
     [
         (b"", "not an image"),
-        (b"a text, not a picture", "not an image"),
+        (b"a text, not an image", "not an image"),
         (b"GIF89a", "not an image"),
         (bomb(20_000, 20_000), "more than"),
         (bomb(9_000, 9_000), f"9,000 × 9,000 pixels are more than {MOST_PIXELS:,}"),
@@ -104,7 +104,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, content: bytes, why: str) 
 
 
 @pytest.mark.parametrize("form", ["png", "jpeg", "gif", "webp", "bmp"])
-def test_a_truncated_file_is_never_half_a_picture(tmp_path: Path, form: str) -> None:
+def test_a_truncated_file_is_never_half_an_image(tmp_path: Path, form: str) -> None:
     file = io.BytesIO()
     noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), dtype=np.uint8)
     Image.fromarray(noise).save(file, form)

@@ -89,7 +89,7 @@ def test_what_the_other_has_and_this_cannot_is_left_out(tmp_path: Path) -> None:
     assert found.plan.model.query == "state" and 0 < found.copied < found.parameters
 
 
-def test_pictures_are_read_in_the_size_that_is_asked_for(tmp_path: Path) -> None:
+def test_images_are_read_in_the_size_that_is_asked_for(tmp_path: Path) -> None:
     data = {"corpus": "shapes", "examples": 24, "dev_examples": 6, "test_examples": 6}
     small = {"data": data, "model": {"preset": "image-lstm", "width": 16, "image_size": 32}}
     training = {"steps": 2, "evaluate_every": 2, "threads": 1}

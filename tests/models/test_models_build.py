@@ -10,7 +10,7 @@ from regard.config import PRESETS
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.recurrent import LSTMCell
 
-TEXTS = [name for name in PRESETS if not name.startswith("image-")]  # pictures: test_models_vision.py
+TEXTS = [name for name in PRESETS if not name.startswith("image-")]  # images: test_models_vision.py
 
 
 def size(module: nn.Module) -> int:

@@ -9,7 +9,7 @@ from torch import Tensor
 from regard.config import PRESETS
 from regard.models.seq2seq import Model
 
-TEXTS = [name for name in PRESETS if not name.startswith("image-")]  # pictures: test_models_vision.py
+TEXTS = [name for name in PRESETS if not name.startswith("image-")]  # images: test_models_vision.py
 ALONE = [name for name in TEXTS if PRESETS[name].fields.get("decoder") != "none"]
 WRITERS = [*ALONE, "ensemble"]
 TIGHT = {"atol": 2e-5, "rtol": 1e-4}

@@ -10,7 +10,7 @@ import torch
 from regard.config import PRESETS
 from regard.nn.taps import Tap, watched, watching
 
-TEXTS = [name for name in PRESETS if not name.startswith("image-")]  # pictures: test_models_vision.py
+TEXTS = [name for name in PRESETS if not name.startswith("image-")]  # images: test_models_vision.py
 
 
 def tap_names(model: torch.nn.Module) -> set[str]:

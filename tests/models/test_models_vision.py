@@ -1,4 +1,4 @@
-"""Encoders of pictures keep the contract: any decoder writes from their memory, step by step as all at once."""
+"""Encoders of images keep the contract: any decoder writes from their memory, step by step as all at once."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_without_words_there_is_no_table() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_pictures_are_searched_like_sentences(preset: str) -> None:
+def test_images_are_searched_like_sentences(preset: str) -> None:
     model = small({"preset": preset}, words=1)
     generator = np.random.default_rng(0)
-    pictures = [EncodedImage(generator.integers(0, 255, (SIDE, SIDE, 3), dtype=np.uint8)) for _ in range(3)]
+    images = [EncodedImage(generator.integers(0, 255, (SIDE, SIDE, 3), dtype=np.uint8)) for _ in range(3)]
     for search in ({"beams": 1}, {"beams": 3, "n_best": 2}, {"sample": True, "n_best": 2}):
         config = SearchSettings(max_tokens=6, **search)
-        together = decode(model, pictures, config)
-        apart = [decode(model, [picture], config)[0] for picture in pictures]
+        together = decode(model, images, config)
+        apart = [decode(model, [image], config)[0] for image in images]
         assert [[one.tokens for one in found] for found in together] == [[o.tokens for o in found] for found in apart]
 
 
@@ -123,7 +123,7 @@ def test_augmentation_acts_in_training_only_and_follows_the_seed(source: Tensor,
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_batch_of_pictures_is_learnt_by_heart(source: Tensor, preset: str) -> None:
+def test_a_batch_of_images_is_learnt_by_heart(source: Tensor, preset: str) -> None:
     model = small({"preset": preset, "width": 24, "heads": 2}).train()
     adam = torch.optim.Adam(model.parameters(), lr=5e-3)
     inputs = torch.cat((torch.ones(4, 1, dtype=torch.long), TARGET[:, :-1]), 1)

@@ -1,4 +1,4 @@
-"""Convolution over pictures: sides halve without a shift, norms are local, augmentation is small and repeatable."""
+"""Convolution over images: sides halve without a shift, norms are local, augmentation is small and repeatable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_a_block_keeps_or_halves_the_sides(halved: bool) -> None:
 
 
 def test_halving_stays_in_place() -> None:
-    """What is symmetric about the middle of the picture stays so: an odd kernel would shift the grid."""
+    """What is symmetric about the middle of the image stays so: an odd kernel would shift the grid."""
     torch.manual_seed(0)
     layer = halving(1, 1)
     with torch.no_grad():
@@ -49,7 +49,7 @@ def test_augmentation_is_drawn_from_the_seed_and_small() -> None:
     torch.manual_seed(3)
     assert torch.equal(one, augment(pixels, 0.1)) and one.shape == pixels.shape
     assert not torch.equal(one, augment(pixels, 0.1))  # another draw
-    assert not torch.equal(one[0] - pixels[0], one[1] - pixels[1])  # each picture its own
+    assert not torch.equal(one[0] - pixels[0], one[1] - pixels[1])  # each image its own
     assert torch.allclose(augment(pixels, 0.0), pixels, atol=1e-4)
     bright = (one.mean(1) > 0.5).nonzero().float()[:, 1:]
     assert (bright.mean(0) - 7.5).abs().max() < 2  # what was in the middle still is

@@ -1,4 +1,4 @@
-"""A run that captions pictures, from training to looking, by the command line and from Python."""
+"""A run that captions images, from training to looking, by the command line and from Python."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def shapes_run(tiny_run: Callable[..., Path], tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Grey squares named in two languages, and one file that is no picture."""
-    where = tmp_path_factory.mktemp("pictures")
+    """Grey squares named in two languages, and one file that is no image."""
+    where = tmp_path_factory.mktemp("images")
     rows = []
     for number in range(16):
         write_png(where / f"{number}.png", np.full((20, 30, 3), 15 * number, np.uint8))
         rows += [f"{number}.png#en\tshade {number}", f"{number}.png#fr\tteinte {number}"]
-    (where / "bad.png").write_bytes(b"no picture")
+    (where / "bad.png").write_bytes(b"no image")
     (where / "captions.tsv").write_text("\n".join([*rows, "bad.png#en\tnothing"]) + "\n")
     return where
 
@@ -62,7 +62,7 @@ def test_scenes_are_captioned_and_measured(shapes_run: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "html"])
-def test_looking_draws_the_picture_once_a_word(
+def test_looking_draws_the_image_once_a_word(
     shapes_run: Path, tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = ["--target", "a small red circle"]
@@ -78,7 +78,7 @@ def test_a_drawn_scene_is_read_from_a_file_alike(shapes_run: Path, tmp_path: Pat
     assert main(["look", "tree", str(shapes_run), str(tmp_path / "a.png"), "--beams", "2"]) == 0
 
 
-def test_a_run_keeps_the_pictures_that_it_is_measured_on(folder_run: Path, folder: Path, tmp_path: Path) -> None:
+def test_a_run_keeps_the_images_that_it_is_measured_on(folder_run: Path, folder: Path, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     shutil.copytree(folder_run, moved)
     model = regard.load(moved)
@@ -100,7 +100,7 @@ def test_the_word_chooses_and_must_be_known(folder_run: Path, folder: Path, caps
         assert message in error and error.count("\n") == 1
 
 
-def test_resuming_reads_the_pictures_again(folder: Path, tmp_path: Path) -> None:
+def test_resuming_reads_the_images_again(folder: Path, tmp_path: Path) -> None:
     data = {"pairs": str(folder / "captions.tsv"), "dev_examples": 4, "test_examples": 4}
     tree = settle(SMALL, {"data": data, "model": {"image_size": 16, "augment": 0.1}})
     run_experiment(tree, tmp_path / "whole", progress=False)
@@ -114,7 +114,7 @@ def test_resuming_reads_the_pictures_again(folder: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--data.corpus", "shapes", "--model.preset", "transformer"], "the sources of shapes are pictures"),
+        (["--data.corpus", "shapes", "--model.preset", "transformer"], "the sources of shapes are images"),
         (["--data.corpus", "copy", "--model.preset", "image-lstm"], "the sources of copy are text"),
         (["--data.corpus", "shapes", "--data.images", "x"], "data.images is given"),
         (["--data.corpus", "shapes", "--model.preset", "image-lstm", "--tokenizer.shared"], "no tokens to share"),
@@ -128,7 +128,7 @@ def test_what_does_not_go_together_is_refused(
     assert message in capsys.readouterr().err
 
 
-def test_pictures_are_classified_too(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_images_are_classified_too(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{number}.png\t{'dark' if number < 8 else 'light'}" for number in range(16)]
     (folder / "classes.tsv").write_text("\n".join(rows) + "\n")
     data = {"pairs": str(folder / "classes.tsv"), "dev_examples": 2, "test_examples": 2}

@@ -14,7 +14,7 @@ from regard.apps.compare.sweep import Sweep, run_sweep
 from regard.files import write_text
 from regard.plotting import COLOURS, Line, Panel, line_chart, page, table
 
-BY_LENGTH = "Exact match by length of the source in tokens (of a picture: of the caption in words)"
+BY_LENGTH = "Exact match by length of the source in tokens (of an image: of the caption in words)"
 
 
 @dataclass(frozen=True)

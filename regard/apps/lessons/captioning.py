@@ -1,4 +1,4 @@
-"""Xu 2015: captions by attention over the grid of a picture, against one vector for all of it."""
+"""Xu 2015: captions by attention over the grid of an image, against one vector for all of it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _figure(words: dict[str, list[float]], pointed: list[float], by_chance: list
 
 LESSON = Lesson(
     name="captioning",
-    claim="Attention over the grid of a picture beats one vector for all of it, and points at the objects "
+    claim="Attention over the grid of an image beats one vector for all of it, and points at the objects "
     "that the caption names.",
     after="Xu et al. 2015",
     run=run,

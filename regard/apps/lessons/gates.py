@@ -164,8 +164,8 @@ def _table(
     rows = []
     for name in CELLS:
         cells = [mean_range([dict(curve)[distance] for curve in accuracy[name]], digits=0) for distance in distances]
-        at_last = [[curve[last] for curve in fresh[name]], [curve[-1][1] for curve in gradients[name]]]
-        rows.append((name, *cells, *(f"{geometric_mean(max(x, TINY) for x in values):.1e}" for values in at_last)))
+        at_longest = [[curve[last] for curve in fresh[name]], [curve[-1][1] for curve in gradients[name]]]
+        rows.append((name, *cells, *(f"{geometric_mean(max(x, TINY) for x in values):.1e}" for values in at_longest)))
     return Table(tuple(titles), tuple(rows))
 
 

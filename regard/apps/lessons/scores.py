@@ -111,8 +111,8 @@ def _measured(width: int, rounds: int, progress: Progress) -> tuple[dict[str, in
     """Parameters of each score; seconds by score and part, in this process alone."""
     counted = {name: costs(name, width) for name in PRESETS}
     work = {(name, part): function for name, (_, parts) in counted.items() for part, function in parts.items()}
-    taken = cpu_seconds(work, rounds, "scores, time", progress)
-    return {name: count for name, (count, _) in counted.items()}, taken
+    seconds = cpu_seconds(work, rounds, "scores, time", progress)
+    return {name: count for name, (count, _) in counted.items()}, seconds
 
 
 def _verdicts(exact: dict[str, list[float]], seconds: dict[tuple[str, str], float]) -> Iterator[Verdict]:

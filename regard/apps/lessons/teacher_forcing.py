@@ -119,9 +119,9 @@ def run(budget: Budget) -> Finding:
     times: dict[str, list[Points]] = {mode.name: [] for mode in MODES}
     for seed in budget.seeds:
         work = {(mode, n): training_step(mode, models[mode.model, seed], targets[n]) for n in lengths for mode in MODES}
-        taken = cpu_seconds(work, rounds, f"teacher-forcing, seed {seed}", budget.pool.progress)
+        seconds = cpu_seconds(work, rounds, f"teacher-forcing, seed {seed}", budget.pool.progress)
         for mode in MODES:
-            times[mode.name].append([(n, 1000 * taken[mode, n]) for n in lengths])
+            times[mode.name].append([(n, 1000 * seconds[mode, n]) for n in lengths])
     calls = {
         mode.name: calls_in_series(mode, models[mode.model, budget.seeds[0]], targets[longest][:1]) for mode in MODES
     }

@@ -97,8 +97,8 @@ def measure_time(budget: Budget, lengths: tuple[int, ...], width: int, seed: int
     work = {
         (kind.name, length): forward_and_backward(kind, length, width, seed) for length in lengths for kind in LAYERS
     }
-    taken = cpu_seconds(work, rounds, f"three-ways, seed {seed}", budget.pool.progress)
-    return {kind.name: [(length, 1000 * taken[kind.name, length]) for length in lengths] for kind in LAYERS}
+    seconds = cpu_seconds(work, rounds, f"three-ways, seed {seed}", budget.pool.progress)
+    return {kind.name: [(length, 1000 * seconds[kind.name, length]) for length in lengths] for kind in LAYERS}
 
 
 def measure_memory(lengths: tuple[int, ...], width: int) -> tuple[Curves, Curves]:
@@ -157,7 +157,7 @@ def run(budget: Budget) -> Finding:
         "operations in sequence",
     )
     formula = all(seen == math.ceil((n - 1) / (KERNEL - 1)) for n, seen in layers[CONVOLUTION])
-    at_once = all(seen == 1 for kind in LAYERS if kind.name != CONVOLUTION for _, seen in layers[kind.name])
+    one_layer_suffices = all(seen == 1 for kind in LAYERS if kind.name != CONVOLUTION for _, seen in layers[kind.name])
     sights = ", ".join(f"{seen:.0f} at {n}" for n, seen in layers[CONVOLUTION])
     return Finding(
         experiment=f"One layer of each kind, width {width}, one head, kernel {KERNEL}, batch 1, lengths {lengths[0]} "
@@ -175,7 +175,11 @@ def run(budget: Budget) -> Finding:
             ),
             *(exponent_verdict("memory", kind, kind.memory, [grown(memory, kind)]) for kind in LAYERS),
             *(exponent_verdict("chain", kind, kind.series, [grown(series, kind)]) for kind in LAYERS),
-            Verdict("one layer of RNN or self-attention sees the whole input", at_once, f"lengths up to {reaches[-1]}"),
+            Verdict(
+                "one layer of RNN or self-attention sees the whole input",
+                one_layer_suffices,
+                f"lengths up to {reaches[-1]}",
+            ),
             Verdict(f"a convolution needs ⌈(n-1)/{KERNEL - 1}⌉ layers for it", formula, f"{sights} inputs"),
         ),
         numbers={"milliseconds": times, "megabytes": memory, "in sequence": series, "layers": layers},

@@ -2,7 +2,7 @@
 
     scene 4711: small red circle 20,14; striped blue square 40,46
 
-The number decides the ground, the shades and the textures; positions are in 64ths of the picture's side.
+The number decides the ground, the shades and the textures; positions are in 64ths of the image's side.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from regard.errors import UserError
 
-SIDE = 64  # units of a picture's side
+SIDE = 64  # units of an image's side
 FINER = 3  # samples a pixel and axis, averaged: smooth edges
 RADIUS = {"small": 6.5, "medium": 10.0, "large": 14.5}
 COLOURS = {
@@ -92,12 +92,12 @@ def _thing(part: str, text: str) -> Thing:
         raise UserError(f"{text!r}: {part!r} is no object with a position; {WANTED}")
     x, y = map(int, position.split(","))
     if max(x, y) >= SIDE:
-        raise UserError(f"{text!r}: {position} lies outside the picture; positions go from 0 to {SIDE - 1}")
+        raise UserError(f"{text!r}: {position} lies outside the image; positions go from 0 to {SIDE - 1}")
     return Thing(attributes["size"], attributes["texture"], attributes["colour"], attributes["shape"], x, y)
 
 
 def draw(scene: Scene, size: int) -> np.ndarray:
-    """The picture (size, size, 3) as bytes, the same everywhere: later things are drawn over earlier ones."""
+    """The image (size, size, 3) as bytes, the same everywhere: later things are drawn over earlier ones."""
     generator = np.random.default_rng(scene.number)
     canvas = _ground(generator, size)
     for thing in scene.things:

@@ -1,4 +1,4 @@
-"""Pictures of one to three shapes with captions that say how they stand to each other."""
+"""Images of one to three shapes with captions that say how they stand to each other."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from regard.data.embedded.draw import counts
 from regard.data.embedded.scene import COLOURS, RADIUS, SHAPES, SIDE, TEXTURES, Scene, Thing
 from regard.data.examples import Corpus, Example
 
-ABOUT = "captions of pictures: one to three shapes, their colours, sizes, textures, and how they stand to each other"
+ABOUT = "captions of images: one to three shapes, their colours, sizes, textures, and how they stand to each other"
 EXAMPLE = Example(
     "scene 7: small red circle 20,14; striped blue square 24,44", "a small red circle above a striped blue square"
 )
-GAP, MARGIN = 3, 1  # units between two things, and to the picture's edge
+GAP, MARGIN = 3, 1  # units between two things, and to the image's edge
 OBJECTS = {1: 0.06, 2: 0.64, 3: 0.30}  # how many, and how often; one thing alone has the fewest captions
 AROUND = ("circle", "square")  # what another thing can be inside of
 POSITIONS = {
@@ -56,8 +56,8 @@ def compose(generator: random.Random) -> tuple[Scene, str]:
     """A scene and its only caption: the upper, left or inner thing is named first."""
     while True:
         number = generator.choices(list(OBJECTS), list(OBJECTS.values()))[0]
-        made = _alone(generator) if number == 1 else _inside(generator) if _nested(generator, number) else None
-        things, caption = made or _row(generator, number)
+        composition = _alone(generator) if number == 1 else _inside(generator) if _nested(generator, number) else None
+        things, caption = composition or _row(generator, number)
         if things:
             # what lies inside is named first and drawn last
             drawn = things[::-1] if " inside " in caption else things

@@ -55,7 +55,7 @@ def fetch_emoji(
     dropped = {"no name in every language": len(emoji) - len(named), "no picture by both": len(named) - len(shown)}
     versions = {source.name: source.version for source in (*packages.values(), cldr)}
     train, dev, test = (len(splits[split]) for split in ("train", "dev", "test"))
-    made = Fetched(folder, train, dev, test, dropped, versions)
+    fetched = Fetched(folder, train, dev, test, dropped, versions)
     with draft_of(folder) as draft:
         for artist in ARTISTS:
             (draft / artist).mkdir()
@@ -63,8 +63,8 @@ def fetch_emoji(
                 (draft / artist / image).write_bytes(pictures[artist][image])
         for split, rows in splits.items():
             write_pairs(draft / f"{split}.tsv", rows)
-        (draft / "README.md").write_text(_readme(made, wanted, [*packages.values(), cldr]), encoding="utf-8")
-    return made
+        (draft / "README.md").write_text(_readme(fetched, wanted, [*packages.values(), cldr]), encoding="utf-8")
+    return fetched
 
 
 def _splits(shown: list[str], named: dict[str, str], names: Names) -> dict[str, list[Example]]:
@@ -123,14 +123,14 @@ def _names(source: Package, wanted: list[str]) -> Names:
     return names
 
 
-def _readme(made: Fetched, languages: list[str], packages: list[Package]) -> str:
+def _readme(fetched: Fetched, languages: list[str], packages: list[Package]) -> str:
     artists = "\n".join(f"- `{artist}/`: {about}" for artist, about in ARTISTS.items())
     used = "\n".join(
         f"- the npm package {package.name} {package.version}, licence {package.licence}" for package in packages
     )
     return (
-        f"# Emoji, named in {', '.join(languages)}\n\n{made.train:,} training, {made.dev:,} development and "
-        f"{made.test:,} test pairs: picture, TAB, name. Where there are several languages, # and the language stand "
+        f"# Emoji, named in {', '.join(languages)}\n\n{fetched.train:,} training, {fetched.dev:,} development and "
+        f"{fetched.test:,} test pairs: picture, TAB, name. Where there are several languages, # and the language stand "
         f"after the picture's name. All of {LEARNT}/ is for training, all of {TESTED}/ for development and test.\n\n"
         f"{artists}\n\nThe names are Unicode's (CLDR), under the Unicode licence. Made by `regard data fetch emoji "
         f"--languages {','.join(languages)}` from\n\n{used}\n"

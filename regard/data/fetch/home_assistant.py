@@ -34,7 +34,7 @@ Texts = dict[str, dict[str, str]]  # group → key → text
 
 @dataclass(frozen=True)
 class Fetched:
-    """What was made, and how many texts were left out for which reason."""
+    """What was fetched, and how many texts were left out for which reason."""
 
     folder: Path
     train: int
@@ -62,13 +62,13 @@ def fetch_home_assistant(
         raise UserError(f"--pair {pair}: only {sum(map(len, groups.values()))} clean pairs, too few to split")
     versions = {wheel.name: wheel.version for wheel in packages}
     train, dev, test = (len(splits[name]) for name in ("train", "dev", "test"))
-    made = Fetched(folder, train, dev, test, dict(dropped), versions)
+    fetched = Fetched(folder, train, dev, test, dict(dropped), versions)
     with draft_of(folder) as draft:
         for name, rows in splits.items():
             write_pairs(draft / f"{name}.tsv", rows)
         write_languages(draft, source, target)
-        (draft / "README.md").write_text(_readme(made, packages, source, target), encoding="utf-8")
-    return made
+        (draft / "README.md").write_text(_readme(fetched, packages, source, target), encoding="utf-8")
+    return fetched
 
 
 def _languages(pair: str, packages: list[Wheel]) -> tuple[str, str]:
@@ -200,12 +200,13 @@ def split(groups: dict[str, list[Example]], dropped: Counter[str]) -> dict[str, 
     return splits
 
 
-def _readme(made: Fetched, packages: list[Wheel], source: str, target: str) -> str:
+def _readme(fetched: Fetched, packages: list[Wheel], source: str, target: str) -> str:
     used = "\n".join(f"- the PyPI package {w.name} {w.version}, licence {w.licence}" for w in packages)
-    dropped = "\n".join(f"- {count:,}: {why}" for why, count in sorted(made.dropped.items(), key=lambda x: -x[1]))
+    dropped = "\n".join(f"- {count:,}: {why}" for why, count in sorted(fetched.dropped.items(), key=lambda x: -x[1]))
     return (
         f"# Home Assistant, {source} to {target}\n\n"
-        f"{made.train:,} training, {made.dev:,} development and {made.test:,} test pairs: source, TAB, target.\n\n"
+        f"{fetched.train:,} training, {fetched.dev:,} development and {fetched.test:,} test pairs: source, TAB, "
+        "target.\n\n"
         "The texts are the user interface of Home Assistant, by the Home Assistant authors and translators, aligned by "
         "key. Whole groups of keys (integrations, sections of the frontend) are held out; runs of whitespace became "
         f"one space.\n\nMade by `regard data fetch home-assistant --pair {source}-{target}` from\n\n{used}\n\n"

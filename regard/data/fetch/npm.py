@@ -54,15 +54,15 @@ def package(name: str, folder: Path, notify: Notify) -> Package:
 
 def members(source: Package, wanted: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """(name, content) of each file whose path inside the package begins with one of these."""
-    taken = 0
+    bytes_read = 0
     try:
         with tarfile.open(source.path, "r:gz") as archive:
             for member in archive:
                 name = member.name.removeprefix("package/")
                 file = archive.extractfile(member) if member.isfile() and name.startswith(wanted) else None
                 if file is not None:
-                    taken += member.size
-                    if taken > LARGEST:
+                    bytes_read += member.size
+                    if bytes_read > LARGEST:
                         raise UserError(
                             f"{source.path}: more than {LARGEST:,} bytes to read; it is not what it should be"
                         )

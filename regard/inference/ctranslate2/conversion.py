@@ -63,21 +63,21 @@ def built_model(
     anew: bool = False,
 ) -> Path:
     """The folder of the built model: the one that is there where it has these weights and settings, else a new one."""
-    place = folder / f"ctranslate2-{precision}"
+    destination = folder / f"ctranslate2-{precision}"
     mark = _fingerprint(model, config, lexicon)
-    if not anew and (place / MARK).is_file() and (place / MARK).read_text(encoding="utf-8") == mark:
-        return place
+    if not anew and (destination / MARK).is_file() and (destination / MARK).read_text(encoding="utf-8") == mark:
+        return destination
     spec = _specification(model, config)
     spec.validate()
     spec.optimize(quantization=None if precision == "float32" else precision)
-    part = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=folder))  # it takes its name when it is whole
-    spec.save(str(part))
+    draft = Path(tempfile.mkdtemp(prefix=f".{destination.name}-", dir=folder))  # it takes its name when it is whole
+    spec.save(str(draft))
     if lexicon is not None:
-        write_text(part / VOCABULARY_MAP, _vocabulary_map(lexicon))
-    write_text(part / MARK, mark)
-    shutil.rmtree(place, ignore_errors=True)
-    part.replace(place)
-    return place
+        write_text(draft / VOCABULARY_MAP, _vocabulary_map(lexicon))
+    write_text(draft / MARK, mark)
+    shutil.rmtree(destination, ignore_errors=True)
+    draft.replace(destination)
+    return destination
 
 
 def _fingerprint(model: Model, config: ModelPlan, lexicon: Lexicon | None) -> str:
@@ -128,9 +128,9 @@ def _specification(model: Model, config: ModelPlan) -> Any:
 def _encoder(spec: Any, encoder: TransformerEncoder) -> None:
     spec.embeddings[0].weight = _array(encoder.embedding.weight)
     spec.position_encodings.encodings = _positions(encoder.positions)
-    for there, layer in zip(spec.layer, encoder.layers, strict=True):
-        _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
-        _feed_forward(there.ffn, layer.feed_forward, layer.ffn_residual)
+    for layer_spec, layer in zip(spec.layer, encoder.layers, strict=True):
+        _self_attention(layer_spec.self_attention, layer.self_attention, layer.self_residual)
+        _feed_forward(layer_spec.ffn, layer.feed_forward, layer.ffn_residual)
     _last_norm(spec, encoder.norm)
 
 
@@ -139,17 +139,17 @@ def _decoder(spec: Any, decoder: TransformerDecoder) -> None:
     if hasattr(spec, "position_encodings"):  # not where attention turns its queries and keys
         spec.position_encodings.encodings = _positions(decoder.positions)
     spec.projection.weight, spec.projection.bias = _array(decoder.output.weight), _array(decoder.output.bias)
-    for there, layer in zip(spec.layer, decoder.layers, strict=True):
-        _self_attention(there.self_attention, layer.self_attention, layer.self_residual)
+    for layer_spec, layer in zip(spec.layer, decoder.layers, strict=True):
+        _self_attention(layer_spec.self_attention, layer.self_attention, layer.self_residual)
         assert layer.cross_attention is not None and layer.cross_residual is not None
-        _cross_attention(there.attention, layer.cross_attention, layer.cross_residual)
-        _feed_forward(there.ffn, layer.feed_forward, layer.ffn_residual)
+        _cross_attention(layer_spec.attention, layer.cross_attention, layer.cross_residual)
+        _feed_forward(layer_spec.ffn, layer.feed_forward, layer.ffn_residual)
     _last_norm(spec, decoder.norm)
 
 
 def _self_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
-    one = (attention.query_proj, attention.key_proj, attention.value_proj)
-    spec.linear[0].weight = _array(torch.cat([projection.weight for projection in one]))
+    projections = (attention.query_proj, attention.key_proj, attention.value_proj)
+    spec.linear[0].weight = _array(torch.cat([projection.weight for projection in projections]))
     spec.linear[1].weight = _array(attention.output_proj.weight)
     _norm(spec.layer_norm, residual.norm)
 
@@ -162,8 +162,8 @@ def _cross_attention(spec: Any, attention: MultiHeadAttention, residual: Residua
 
 
 def _feed_forward(spec: Any, feed_forward: FeedForward, residual: Residual) -> None:
-    for there, projection in ((spec.linear_0, feed_forward.inner_proj), (spec.linear_1, feed_forward.output_proj)):
-        there.weight, there.bias = _array(projection.weight), _array(projection.bias)
+    for layer_spec, projection in ((spec.linear_0, feed_forward.inner_proj), (spec.linear_1, feed_forward.output_proj)):
+        layer_spec.weight, layer_spec.bias = _array(projection.weight), _array(projection.bias)
     _norm(spec.layer_norm, residual.norm)
 
 

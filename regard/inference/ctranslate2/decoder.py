@@ -1,6 +1,6 @@
 """Transformers on CTranslate2 (the extra [fast]): the same weights in a C++ engine made for decoding on a CPU.
 
-Its model is built from ours and kept beside the run. Greedy outputs are those of torch, but for short lists, whose map
+Its model is built from ours and kept beside the run. Greedy outputs are those of torch, but for shortlists, whose map
 has fewer tokens than torch gives a sentence alone. Its beam search ends a sentence at a fixed number of finished
 hypotheses, which with few of them is too early (regard.inference.beam tells why): with the patience given here most
 outputs are torch's too. What it cannot take, or with beams does not end, is left to torch.
@@ -32,12 +32,12 @@ PATIENCE = 1.5  # a sentence ends when so many times the beams have finished
 
 
 @dataclass(frozen=True)
-class Asked:
+class PendingBatch:
     """A batch under way: its rows, the most tokens that each may get, and the engine's promise for each."""
 
     rows: list[int]
     limits: list[int]
-    found: list[Any]
+    promises: list[Any]
 
 
 class FastDecoder:
@@ -80,24 +80,24 @@ class FastDecoder:
         limits = self._limits(sources, config)
         yield from ((row, None) for row, source in enumerate(sources) if len(source) not in limits)
         cut: list[tuple[int, list[int], Any]] = []
-        for asked in self._under_way(sources, limits, config):
-            for row, limit, promise in zip(asked.rows, asked.limits, asked.found, strict=True):
+        for pending in self._pending_batches(sources, limits, config):
+            for row, limit, promise in zip(pending.rows, pending.limits, pending.promises, strict=True):
                 result = promise.result()
-                found = result.hypotheses  # made anew whenever it is asked for
-                if config.beams == 1 and len(found[0]) > limit:
-                    tokens = [int(token) for token in found[0][:limit]]
+                hypotheses = result.hypotheses  # made anew whenever it is read
+                if config.beams == 1 and len(hypotheses[0]) > limit:
+                    tokens = [int(token) for token in hypotheses[0][:limit]]
                     cut.append((row, tokens, self._again(sources[row], tokens, config)))
                 else:
-                    yield row, _accepted(found, result.scores, limit, config)
+                    yield row, _accepted(hypotheses, result.scores, limit, config)
             if progress is not None:
-                progress(len(asked.rows))
+                progress(len(pending.rows))
         for row, tokens, promise in cut:
             if self._listed(config):
                 result = promise.result()
                 yield row, _accepted(result.hypotheses, result.scores, len(tokens), config)
             else:  # the engine tells of an end, too
-                one = hypothesis(tokens, promise.result().log_probs[: len(tokens)], config.length_penalty)
-                yield row, None if PAD in tokens or BOS in tokens else [one]
+                cut_hypothesis = hypothesis(tokens, promise.result().log_probs[: len(tokens)], config.length_penalty)
+                yield row, None if PAD in tokens or BOS in tokens else [cut_hypothesis]
 
     def _limits(self, sources: Sequence[Sequence[int]], config: SearchSettings) -> dict[int, int]:
         """The most tokens to generate for sources of each length that the engine takes."""
@@ -111,18 +111,22 @@ class FastDecoder:
     def _listed(self, config: SearchSettings) -> bool:
         return config.short_list and self._lexicon is not None
 
-    def _under_way(
+    def _pending_batches(
         self, sources: Sequence[Sequence[int]], limits: dict[int, int], config: SearchSettings
-    ) -> Iterator[Asked]:
+    ) -> Iterator[PendingBatch]:
         """All batches, the next ones asked for before one is given: no thread waits for who takes what was found."""
         most = max(1, min(SENTENCES[self._precision], HYPOTHESES // config.beams))
-        waiting: deque[Asked] = deque()
+        waiting: deque[PendingBatch] = deque()
         rows = [row for row, source in enumerate(sources) if len(source) in limits]
         lengths = [len(sources[row]) + 1 for row in rows]
-        for places in plan_batches(lengths, config.batch_tokens // config.beams, self._threads, most):
-            batch = [rows[place] for place in places]
-            each = [limits[len(sources[row])] for row in batch]
-            waiting.append(Asked(batch, each, self._search([sources[row] for row in batch], max(each), config)))
+        for indices in plan_batches(lengths, config.batch_tokens // config.beams, self._threads, most):
+            batch = [rows[index] for index in indices]
+            batch_limits = [limits[len(sources[row])] for row in batch]
+            waiting.append(
+                PendingBatch(
+                    batch, batch_limits, self._search([sources[row] for row in batch], max(batch_limits), config)
+                )
+            )
             if len(waiting) == AHEAD * self._threads:
                 yield waiting.popleft()
         yield from waiting
@@ -145,11 +149,11 @@ class FastDecoder:
 
     def _again(self, source: Sequence[int], tokens: list[int], config: SearchSettings) -> Any:
         """What went on beyond its own limit (a batch has one for all) is cut there, as torch does: the promise of a
-        score for the tokens that are left. With a short list, which goes with a search, one of a search alone."""
+        score for the tokens that are left. With a shortlist, which goes with a search, one of a search alone."""
         if self._listed(config):
             return self._search([source], len(tokens), config)[0]
-        written = [[str(token) for token in tokens]]
-        return self._translator.score_batch([_strings(source)], written, max_input_length=0, asynchronous=True)[0]
+        targets = [[str(token) for token in tokens]]
+        return self._translator.score_batch([_strings(source)], targets, max_input_length=0, asynchronous=True)[0]
 
 
 def _accepted(
@@ -157,7 +161,7 @@ def _accepted(
 ) -> list[Hypothesis] | None:
     """What was found if torch would have found it, as far as one can see: ended within the source's own limit, or of
     one beam cut there; and without marks, which we never generate."""
-    found: list[Hypothesis] = []
+    accepted: list[Hypothesis] = []
     for tokens, score in zip(hypotheses, scores, strict=True):
         ids = tuple(map(int, tokens))
         finished = ids[-1:] == (EOS,)
@@ -165,8 +169,8 @@ def _accepted(
         if not ended or PAD in ids or BOS in ids:
             return None
         total = score * len(ids) ** config.length_penalty
-        found.append(Hypothesis(ids[:-1] if finished else ids, total, score, (), finished))
-    return found
+        accepted.append(Hypothesis(ids[:-1] if finished else ids, total, score, (), finished))
+    return accepted
 
 
 def _strings(source: Sequence[int]) -> list[str]:

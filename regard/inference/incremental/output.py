@@ -1,4 +1,4 @@
-"""Output layers for decoding: with packed weights, for the tokens of a short list, averaged over an ensemble."""
+"""Output layers for decoding: with packed weights, for the tokens of a shortlist, averaged over an ensemble."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LinearOutput:
 
 @dataclass(frozen=True)
 class PackedOutput(LinearOutput):
-    """With packed weights. A short list of it is not packed: that would take longer than its few products save."""
+    """With packed weights. A shortlist of it is not packed: that would take longer than its few products save."""
 
     linear: PackedLinear
 

@@ -112,7 +112,9 @@ class IncrementalTransformer(IncrementalModel):
         cross = [layer.cross_attention for layer in decoder.layers if layer.cross_attention is not None]
         self.heads, self.positions = own.heads, own.positions
         self.layers = [PackedLayer.of(layer) for layer in decoder.layers]
-        self.source_proj = torch.cat([proj.weight for each in cross for proj in (each.key_proj, each.value_proj)])
+        self.source_proj = torch.cat(
+            [proj.weight for attention in cross for proj in (attention.key_proj, attention.value_proj)]
+        )
         self.last_norm = norm_function(decoder.norm)
         self.rotations = None
         if self.positions == "rotary":

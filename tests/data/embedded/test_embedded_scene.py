@@ -57,8 +57,8 @@ def test_things_are_drawn_where_they_are_said_to_be(size: int) -> None:
 def test_a_scene_is_drawn_alike_each_time_and_textures_differ() -> None:
     scene = parse(SCENE)
     assert np.array_equal(draw(scene, 64), draw(scene, 64))
-    pictures = [
+    images = [
         draw(Scene(5, (Thing("large", texture, "green", "circle", 32, 32),)), 64).tobytes()
         for texture in ("plain", "striped", "dotted")
     ]
-    assert len(set(pictures)) == 3
+    assert len(set(images)) == 3

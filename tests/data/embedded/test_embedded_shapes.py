@@ -23,7 +23,7 @@ def test_the_corpus_says_nothing_twice_and_is_the_same_each_time() -> None:
 
 
 def test_captions_are_true() -> None:
-    """What is said to be above, left or inside is; and nothing sticks out of the picture."""
+    """What is said to be above, left or inside is; and nothing sticks out of the image."""
     generator = random.Random(1)
     for _ in range(400):
         scene, caption = compose(generator)
