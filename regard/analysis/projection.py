@@ -16,6 +16,7 @@ from regard.data.placeholders import Role
 
 WORD = re.compile(r"\w+|[^\w\s]")
 ENDING = re.compile(r"[\s.!?:;…。！？]*$")
+ENDS = re.compile(r"""$|[\s.,;:!?)\]}>»"'…。、<]""")  # stands after a word without a space
 Place = tuple[int, int]  # of a pair: first and past-last character of the output; of others both are the same
 
 
@@ -84,7 +85,7 @@ def project(output: str, source: str, removed: Sequence[Removed], alignment: Wor
             continue
         before = " " if placeholder.space_before and text and not text[-1].isspace() else ""
         following = output[position : position + 1]
-        after = " " if placeholder.space_after and following.isalnum() else ""
+        after = " " if placeholder.space_after and not ENDS.match(following) else ""
         text += f"{before}{placeholder.text}{after}"
     return text + output[done:]
 

@@ -38,7 +38,7 @@ class Glossary:
 
     def __init__(self, terms: Sequence[Term]) -> None:
         self.terms = tuple(terms)
-        self._by_source = {term.source.casefold(): term for term in terms}
+        self._by_source = {_key(term.source): term for term in terms}
 
     @classmethod
     def read(cls, path: str | Path, languages: tuple[str, str] | None = None) -> Glossary:
@@ -59,7 +59,7 @@ class Glossary:
         """The terms that stand in a text, as whole words, whatever their case; in order, each place once."""
         if self._pattern is None:
             return []
-        return [self._by_source[match.group().casefold()] for match in self._pattern.finditer(text)]
+        return [self._by_source[_key(match.group())] for match in self._pattern.finditer(text)]
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
@@ -90,6 +90,10 @@ def _same_word(word: str, other: str) -> bool:
     shared = next((n for n, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
     least = max(INFLECTED, len(word) - ENDINGS + 1)
     return shared >= least and abs(len(word) - len(other)) <= ENDINGS
+
+
+def _key(source: str) -> str:
+    return " ".join(source.casefold().split())
 
 
 def _whole_words(term: str) -> str:
@@ -124,7 +128,7 @@ def _checked(found: Sequence[tuple[str, Term]]) -> list[Term]:
         if not term.source or not term.target:
             side = "term" if not term.source else "translation"
             raise UserError(f"{where}: the {side} is empty; write both sides, or delete the line")
-        earlier = terms.setdefault(term.source.casefold(), term)
+        earlier = terms.setdefault(_key(term.source), term)
         if earlier.target != term.target:
             raise UserError(
                 f"{where}: {term.source!r} is {term.target!r} here and {earlier.target!r} before; keep one translation"

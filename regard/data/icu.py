@@ -23,7 +23,7 @@ MOST = 64  # combinations of branches; a message with more is left to people
 
 
 @dataclass(frozen=True)
-class Choice:
+class MessageChoice:
     """{argument, kind, offset branches}."""
 
     argument: str
@@ -32,7 +32,7 @@ class Choice:
     branches: Mapping[str, Message]
 
 
-Message = tuple[str | Choice, ...]
+Message = tuple[str | MessageChoice, ...]
 Assignment = tuple[tuple[str, str], ...]  # (argument, key of its branch), in the order of the choices
 
 
@@ -72,7 +72,7 @@ def assemble(message: Message, sentences: Mapping[Assignment, str]) -> str:
 
 
 def _parse(text: str, plural: bool) -> Message | None:
-    parts: list[str | Choice] = []
+    parts: list[str | MessageChoice] = []
     position = 0
     while match := CHOICE.search(text, position):
         end = closing_brace(text, match.start())
@@ -81,7 +81,7 @@ def _parse(text: str, plural: bool) -> Message | None:
             return None
         parts += [
             _sentence(text[position : match.start()], plural),
-            Choice(match["argument"], match["kind"], *branches),
+            MessageChoice(match["argument"], match["kind"], *branches),
         ]
         position = end
     return (*parts, _sentence(text[position:], plural))
@@ -110,9 +110,9 @@ def _sentence(text: str, plural: bool) -> str:
     return re.sub(r"'#'|#", lambda match: "{#}" if match.group() == "#" else "#", text) if plural else text
 
 
-def _first_open(message: Message, chosen: Mapping[str, str]) -> Choice | None:
+def _first_open(message: Message, chosen: Mapping[str, str]) -> MessageChoice | None:
     for part in message:
-        if isinstance(part, Choice):
+        if isinstance(part, MessageChoice):
             if part.argument not in chosen:
                 return part
             inner = _first_open(part.branches.get(chosen[part.argument], part.branches[OTHER]), chosen)
@@ -125,7 +125,7 @@ def _keys(message: Message, argument: str) -> list[str]:
     """Of all choices by this argument, in order, each once; the last resort comes last."""
     keys: dict[str, None] = {}
     for part in message:
-        if isinstance(part, Choice):
+        if isinstance(part, MessageChoice):
             if part.argument == argument:
                 keys |= dict.fromkeys(part.branches)
             for inner in part.branches.values():

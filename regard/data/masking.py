@@ -24,6 +24,8 @@ MOST_SYMBOLS = 64  # of a role
 SEEN = 10  # training pairs that must hold so many placeholders of a role for the last one to get a symbol
 SYMBOL = re.compile(r"([\U0010F800-\U0010FBFF])")
 
+AFTER = re.compile(r"""[\s.,;:!?)\]}>»"'…。、<]""")  # what ends a placeholder without a space
+
 
 @dataclass(frozen=True)
 class MaskedText:
@@ -33,8 +35,22 @@ class MaskedText:
     originals: dict[str, str]  # symbol → placeholder
 
     def restore(self, output: str) -> str:
-        """The output of a model with the source's placeholders. A symbol that the source lacks becomes nothing."""
-        return SYMBOL.sub(lambda match: self.originals.get(match.group(), ""), output) if self.originals else output
+        """The output of a model with the source's placeholders. A symbol that the source lacks becomes nothing.
+
+        Where a placeholder would be another one with what stands beside it, as a URL with letters after it, a space
+        keeps them apart.
+        """
+        text = SYMBOL.sub(lambda match: self.originals.get(match.group(), ""), output)
+        restored = Counter(self.originals[symbol] for symbol in SYMBOL.findall(output) if symbol in self.originals)
+        if not restored - Counter(placeholder.text for placeholder in find_placeholders(text)):
+            return text
+        parts = SYMBOL.split(output)  # texts at even indices, symbols between them
+        for at in range(1, len(parts), 2):
+            if parts[at] in self.originals and parts[at] < chr(FIRST["mark"]):
+                before, after = "".join(parts[:at])[-1:], (parts[at + 1] or "".join(parts[at + 2 : at + 3]))[:1]
+                space = " " if before and not before.isspace() else ""
+                parts[at] = f"{space}{self.originals[parts[at]]}" + (" " if after and not AFTER.match(after) else "")
+        return "".join(self.originals.get(part, "") if SYMBOL.fullmatch(part) else part for part in parts)
 
 
 @dataclass(frozen=True)

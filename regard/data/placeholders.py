@@ -163,10 +163,24 @@ def compare_placeholders(source: str, target: str) -> Difference:
 
 
 def difference(wanted: Sequence[Placeholder], there: Sequence[Placeholder]) -> Difference:
+    elements = {p.key for p in wanted if p.kind == "element"} & {p.key for p in there if p.kind == "element"}
+    wanted, there = ([half for p in side for half in _halves(p, elements)] for side in (wanted, there))
     counts, found = Counter(p.key for p in wanted), Counter(p.key for p in there)
     missing, added = tuple((counts - found).elements()), tuple((found - counts).elements())
     pairs = [sum(p.role == "open" for p in placeholders) for placeholders in (wanted, there)]
     return Difference(missing, added, disorder=not missing and not added and pairs[0] != pairs[1])
+
+
+def _halves(placeholder: Placeholder, elements: set[str]) -> list[Placeholder]:
+    """An empty element as the tag pair that it also is, unless both sides have it: <b></b> of <b>x</b>."""
+    if placeholder.kind != "element" or placeholder.key in elements:
+        return [placeholder]
+    cut = placeholder.start + placeholder.text.index("</")
+    opening = Placeholder(placeholder.start, cut, "open tag", placeholder.text[: cut - placeholder.start], pair=1)
+    return [
+        opening,
+        Placeholder(cut, placeholder.end, "close tag", placeholder.text[cut - placeholder.start :], pair=0),
+    ]
 
 
 def _url_end(text: str, start: int, end: int) -> int:

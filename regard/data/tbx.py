@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from xml.etree.ElementTree import Element, ParseError, XMLParser, iterparse
+from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
 from regard.errors import UserError
 
-LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 CONCEPTS, SECTIONS = ("termEntry", "conceptEntry"), ("langSet", "langSec")
 Concept = Mapping[str, Sequence[str]]  # language → its terms, the preferred one first
 
@@ -45,34 +44,52 @@ def _terms(concept: Concept, language: str) -> list[str]:
 
 
 def _concepts(path: str | Path) -> Iterator[tuple[str, Concept]]:
-    """Each with its place. Entities are refused, so that no file grows while it is read."""
-    parser = XMLParser()
-
-    def refuse(*_: object) -> None:
-        raise UserError(f"{path}: it declares entities, which a glossary does not need; remove its DOCTYPE")
-
-    parser.parser.EntityDeclHandler = refuse
-    number = 0
+    """Each with its place."""
+    reader = TbxReader(str(path))
     try:
-        for _, element in iterparse(path, ("end",), parser):
-            if _name(element) in CONCEPTS:
-                number += 1
-                yield f"{path}: concept {element.get('id') or number}", _languages(element)
-                element.clear()
-    except ParseError as error:
-        raise UserError(f"{path}:{error.position[0]}: not XML ({error}); correct it") from None
+        with Path(path).open("rb") as file:
+            reader.parser.ParseFile(file)
+    except ExpatError as error:
+        raise UserError(f"{path}:{error.lineno}: not XML ({ErrorString(error.code)}); correct it") from None
     except OSError as error:
         raise UserError(f"{path}: cannot read it: {error.strerror or error}") from None
+    return iter(reader.concepts)
 
 
-def _languages(concept: Element) -> dict[str, list[str]]:
-    terms: dict[str, list[str]] = {}
-    for section in concept.iter():
-        if _name(section) in SECTIONS:
-            own = [" ".join("".join(term.itertext()).split()) for term in section.iter() if _name(term) == "term"]
-            terms.setdefault(section.get(LANGUAGE, ""), []).extend(own)
-    return terms
+class TbxReader:
+    """Collects the terms of each concept by language. Entities are refused, so that no file grows while it is read."""
 
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.concepts: list[tuple[str, dict[str, list[str]]]] = []
+        self.parser = ParserCreate()
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.EntityDeclHandler = self._refuse
+        self._language = ""
+        self._term: list[str] | None = None  # the text of a term that is open
 
-def _name(element: Element) -> str:
-    return element.tag.rpartition("}")[2]
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
+        if name in CONCEPTS:
+            where = attributes.get("id") or f"number {len(self.concepts) + 1}"
+            self.concepts.append((f"{self.path}: concept {where}", {}))
+        elif name in SECTIONS:
+            self._language = attributes.get("xml:lang", "")
+        elif name == "term":
+            self._term = []
+
+    def _end(self, name: str) -> None:
+        if name.rpartition(":")[2] == "term" and self._term is not None:
+            if self.concepts:
+                terms = self.concepts[-1][1].setdefault(self._language, [])
+                terms.append(" ".join("".join(self._term).split()))
+            self._term = None
+
+    def _text(self, data: str) -> None:
+        if self._term is not None:
+            self._term.append(data)
+
+    def _refuse(self, *_: object) -> None:
+        raise UserError(f"{self.path}: it declares entities, which a glossary does not need; remove its DOCTYPE")

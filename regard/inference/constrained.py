@@ -27,12 +27,13 @@ from regard.inference.batching import (
     pad_sources,
     too_long,
 )
-from regard.inference.constraints import Constraints, Progress, advancing, allowed
+from regard.inference.constraints import ConstraintProgress, Constraints, advancing, allowed
 from regard.inference.hypothesis import Hypothesis, hypothesis, next_log_probs
 from regard.inference.incremental.model import IncrementalModel, stepwise
 from regard.threads import check_cancelled
 
 LEAST_BEAMS, MOST_BEAMS = 8, 32
+BANK_BEAMS = 4  # for each bank, where phrases are forced
 LONGER, MORE = 1.5, 10  # the search ends at so many times the tokens of the best that has finished, and so many more
 
 
@@ -43,7 +44,7 @@ class Live:
     total: float
     tokens: tuple[int, ...]
     log_probs: tuple[float, ...]
-    progress: Progress
+    progress: ConstraintProgress
     parent: int  # its row in the last step
 
 
@@ -72,16 +73,18 @@ def _search(
     prefix: Sequence[int],
     config: SearchSettings,
 ) -> list[Hypothesis]:
-    width = min(max(config.beams, LEAST_BEAMS, constraints.count + 1), MOST_BEAMS)
+    banks = constraints.count + 1 if not constraints.phrases else BANK_BEAMS * (constraints.count + 1)
+    width = min(max(config.beams, LEAST_BEAMS, banks), MOST_BEAMS)
     device = device_of(model)
     memory = model.encode(*pad_sources([source], device))
     limit = generation_limit(model, source, 1 + len(prefix), config)
-    live = [Live(0.0, (), (), Progress.of(prefix, constraints), 0)]
+    live = [Live(0.0, (), (), ConstraintProgress.of(prefix, constraints), 0)]
     finished: list[Hypothesis] = []
     logits, state = model.step(torch.tensor([[BOS, *prefix]], device=device), memory, model.start(memory))
     while True:
         check_cancelled()
-        grown, ended = _grow(live, next_log_probs(logits).cpu().numpy(), constraints, config, width)
+        last_step = len(live[0].tokens) + 1 >= limit
+        grown, ended = _grow(live, next_log_probs(logits).cpu().numpy(), constraints, config, width, last_step)
         finished += ended
         live = _allocate(grown, width)
         if not live or _done(live, finished, constraints, config, limit):
@@ -96,10 +99,16 @@ def _search(
 
 
 def _grow(
-    live: Sequence[Live], log_probs: np.ndarray, constraints: Constraints, config: SearchSettings, width: int
+    live: Sequence[Live],
+    log_probs: np.ndarray,
+    constraints: Constraints,
+    config: SearchSettings,
+    width: int,
+    last: bool,
 ) -> tuple[list[Live], list[Hypothesis]]:
-    """Every hypothesis goes on with its most probable tokens and with all that meet a constraint; log_probs (W, V)."""
-    grown: dict[tuple[int, int, Progress], Live] = {}
+    """Every hypothesis goes on with its most probable tokens and with all that meet a constraint; log_probs (W, V).
+    In the `last` step, at the limit, all end that may."""
+    grown: dict[tuple[int, int, ConstraintProgress], Live] = {}
     ended: list[Hypothesis] = []
     for row, one in enumerate(live):
         scores = allowed(log_probs[row], one.progress, constraints)
@@ -107,7 +116,9 @@ def _grow(
         steps = advancing(one.progress, one.tokens[-1] if one.tokens else None, constraints)
         meeting = {token for token, _ in steps}
         steps += [(token, one.progress.after(token, constraints)) for token in likely if token not in meeting]
-        for token, progress in steps:
+        if last:
+            steps.append((EOS, one.progress))
+        for token, progress in dict.fromkeys(steps):
             score = float(scores[token])
             if score == -np.inf:
                 continue
@@ -120,16 +131,22 @@ def _grow(
 
 
 def _allocate(grown: Sequence[Live], width: int) -> list[Live]:
-    """The best of each bank in turn, the fullest bank first, until the beam is full."""
-    banks: dict[int, list[Live]] = defaultdict(list)
+    """The best of each bank in turn, until the beam is full: the fullest bank first; in it those outside of phrases,
+    then those with the fewest tokens left."""
+    banks: dict[int, dict[int, list[Live]]] = defaultdict(
+        lambda: defaultdict(list)
+    )  # by constraints met, by tokens left
     for one in sorted(grown, key=lambda one: -one.total):
-        banks[one.progress.bank].append(one)
-    chosen: list[Live] = []
-    for rank in range(width):
-        for bank in sorted(banks, reverse=True):
-            if rank < len(banks[bank]) and len(chosen) < width:
-                chosen.append(banks[bank][rank])
-    return chosen
+        met, left = one.progress.bank
+        banks[met][left].append(one)
+    turns = [_in_turn([bank[left] for left in sorted(bank)]) for _, bank in sorted(banks.items(), reverse=True)]
+    return _in_turn(turns)[:width]
+
+
+def _in_turn(rows: Sequence[Sequence[Live]]) -> list[Live]:
+    """The first of each, the second of each …"""
+    longest = max(map(len, rows), default=0)
+    return [row[rank] for rank in range(longest) for row in rows if rank < len(row)]
 
 
 def _done(

@@ -43,7 +43,7 @@ class Constraints:
 
     def holds_symbols(self, tokens: Sequence[int]) -> bool:
         """Whether each symbol is there once, in legal order. Phrases are another matter: a text may inflect them."""
-        progress = Progress()
+        progress = ConstraintProgress()
         for token in tokens:
             if token in self.symbols or token in self.unknown:
                 if token in self.unknown or not self.legal(progress, token):
@@ -51,7 +51,7 @@ class Constraints:
                 progress = progress.place(token, self.closes)
         return progress.placed == self.symbols
 
-    def legal(self, progress: Progress, symbol: int) -> bool:
+    def legal(self, progress: ConstraintProgress, symbol: int) -> bool:
         """Whether this symbol may come now: not twice, and tags close in the order in which they nest."""
         if symbol in progress.placed:
             return False
@@ -60,7 +60,7 @@ class Constraints:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ConstraintProgress:
     """How far a hypothesis has met its constraints."""
 
     placed: frozenset[int] = frozenset()  # symbols
@@ -70,12 +70,13 @@ class Progress:
     ending: bool = False  # the last token ended a phrase that ends with a word
 
     @property
-    def bank(self) -> int:
-        """Hypotheses that have met as much compete with each other alone (Post & Vilar 2018)."""
-        return 2 * (len(self.placed) + len(self.met)) + (self.inside is not None)
+    def bank(self) -> tuple[int, int]:
+        """Hypotheses that have met as much compete with each other alone (Post & Vilar 2018): how many constraints are
+        met, and, inside a phrase, how many tokens are left."""
+        return len(self.placed) + len(self.met), len(self.inside[1]) if self.inside else 0
 
     @classmethod
-    def of(cls, prefix: Sequence[int], constraints: Constraints) -> Progress:
+    def of(cls, prefix: Sequence[int], constraints: Constraints) -> ConstraintProgress:
         """After the tokens that the output must begin with."""
         progress = cls()
         for token in prefix:
@@ -85,12 +86,12 @@ class Progress:
     def complete(self, constraints: Constraints) -> bool:
         return len(self.placed) + len(self.met) == constraints.count and not self.open
 
-    def place(self, symbol: int, closes: Mapping[int, int]) -> Progress:
+    def place(self, symbol: int, closes: Mapping[int, int]) -> ConstraintProgress:
         openings = set(closes.values())
         opened = (*self.open, symbol) if symbol in openings else self.open[:-1] if symbol in closes else self.open
         return replace(self, placed=self.placed | {symbol}, open=opened, inside=None, ending=False)
 
-    def after(self, token: int, constraints: Constraints) -> Progress:
+    def after(self, token: int, constraints: Constraints) -> ConstraintProgress:
         """After a token that was chosen for its own sake: a phrase that it does not go on with is given up."""
         if token in constraints.symbols:
             return self.place(token, constraints.closes)
@@ -98,7 +99,7 @@ class Progress:
             return self.begin(*self.inside, constraints)
         return replace(self, inside=None, ending=False)
 
-    def begin(self, phrase: int, tokens: tuple[int, ...], constraints: Constraints) -> Progress:
+    def begin(self, phrase: int, tokens: tuple[int, ...], constraints: Constraints) -> ConstraintProgress:
         """After the first of these tokens, the rest of which complete the phrase."""
         if len(tokens) > 1:
             return replace(self, inside=(phrase, tokens[1:]), ending=False)
@@ -106,7 +107,7 @@ class Progress:
         return replace(self, met=self.met | {phrase}, inside=None, ending=ending)
 
 
-def allowed(scores: np.ndarray, progress: Progress, constraints: Constraints) -> np.ndarray:
+def allowed(scores: np.ndarray, progress: ConstraintProgress, constraints: Constraints) -> np.ndarray:
     """Log-probabilities (V,) of what may follow: the others are -inf."""
     scores = scores.copy()
     barred = [symbol for symbol in constraints.symbols if not constraints.legal(progress, symbol)]
@@ -119,7 +120,9 @@ def allowed(scores: np.ndarray, progress: Progress, constraints: Constraints) ->
     return scores
 
 
-def advancing(progress: Progress, last: int | None, constraints: Constraints) -> list[tuple[int, Progress]]:
+def advancing(
+    progress: ConstraintProgress, last: int | None, constraints: Constraints
+) -> list[tuple[int, ConstraintProgress]]:
     """The tokens that meet more of the constraints, each with the progress after it."""
     if progress.inside is not None:
         phrase, tokens = progress.inside

@@ -85,6 +85,8 @@ def _without(
             pair = None if placeholder.pair is None else order[placeholder.pair]
             spaces = before.isspace(), after.isspace()
             removed.append(Removed(placeholder.text, placeholder.role, len(left), pair, *spaces))
+            if left[-1:].isalnum() and after.isalnum() and pair is None:  # two words stay two
+                left += " "
         elif name is not None:
             originals[name] = placeholder.text
             left += name

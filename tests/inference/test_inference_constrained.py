@@ -10,7 +10,7 @@ from regard.config import SearchSettings
 from regard.data.vocabulary import BOS, EOS
 from regard.inference.batching import TooLong
 from regard.inference.constrained import constrained_decode
-from regard.inference.constraints import Constraints, Phrase, Progress, allowed
+from regard.inference.constraints import ConstraintProgress, Constraints, Phrase, allowed
 from regard.inference.hypothesis import Hypothesis, next_log_probs
 
 VOCABULARY, LIMIT = 8, 5
@@ -102,7 +102,7 @@ def test_tags_close_in_the_order_in_which_they_nest():
 def test_after_a_phrase_its_last_word_does_not_go_on():
     goes_on = np.arange(VOCABULARY) == C
     wanted = Constraints(phrases=(Phrase(((A,),)),), word_goes_on=goes_on)
-    after = Progress().begin(0, (A,), wanted)
+    after = ConstraintProgress().begin(0, (A,), wanted)
     assert after.met == {0} and after.ending
     scores = allowed(np.zeros(VOCABULARY, dtype=np.float32), after, wanted)
     assert scores[C] == -np.inf and scores[D] == 0 and scores[EOS] == 0
