@@ -6,6 +6,8 @@
     model.safetensors         the weights that are the model; last.safetensors (and best.safetensors, where weights
                               are averaged) beside it when training has ended
     training.safetensors      everything that --resume needs, in one file so that it is always of one step
+    training.previous.safetensors   the one before, which --resume takes where the newest is damaged
+    training.validated.safetensors  that of the last validation, with training.on_divergence = "halve"
     lexicon.safetensors       what shortlists are made of, where the vocabulary is large
     data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
 
@@ -32,7 +34,7 @@ from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
 from regard.data.lexicon import Lexicon
 from regard.errors import UserError
-from regard.files import cannot_write, discard, part_of, write_bytes, write_text
+from regard.files import cannot_write, discard, part_of, whole_name, write_bytes, write_text
 from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
@@ -41,7 +43,10 @@ from regard.weights import load_weights, need, read_tensors, write_tensors
 FORMAT = 2
 RECIPE, FACTS, MODEL, STATE = "recipe.toml", "run.json", "model.safetensors", "training.safetensors"
 SOURCE, TARGET = "source.tokenizer.json", "target.tokenizer.json"
+PREVIOUS, VALIDATED = "training.previous.safetensors", "training.validated.safetensors"
 LEXICON = "lexicon.safetensors"
+PICTURES = "pictures"  # in data/
+LOCK = ".lock"  # who trains into the directory
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     model = fuse(build_model(plan.model, source.size, target.size, shared, plan.training.seed))
     file = path / f"{weights}.safetensors"
     if not file.is_file() and weights == "model":
-        raise UserError(f"{file} is missing: the run has had no validation yet; go on with {resume_line(path)}")
+        raise UserError(f"{file} is missing: the run has had no validation yet; continue with {resume_line(path)}")
     load_weights(model, read_tensors(file)[0], str(file))
     return Run(path, plan, facts["task"], source, target, model.eval(), facts)
 
@@ -122,6 +127,17 @@ def start_run(
 
 def resume_line(path: Path) -> str:
     return f"`regard train --out {path} --resume`"
+
+
+def is_unfinished_start(path: Path) -> bool:
+    """Whether `start_run` was stopped there: parts of a run, and no run.json, which it writes last."""
+    with _reading(path):
+        if not path.is_dir():
+            return False
+        names = {whole_name(entry.name) for entry in path.iterdir()} - {LOCK}
+        data = {whole_name(entry.name) for entry in (path / "data").iterdir()} if (path / "data").is_dir() else set()
+    own = {RECIPE, SOURCE, TARGET, LEXICON, FACTS, "data"}
+    return bool(names) and names <= own and data <= {"dev.jsonl", "test.jsonl", PICTURES}
 
 
 # --- its parts -------------------------------------------------------------------------------------------------------

@@ -28,9 +28,33 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise cannot_write(path, error) from None
 
 
+def keep_previous(path: Path, previous: Path) -> None:
+    """Give the file that is about to be replaced a second name; at no time is there neither of the two."""
+    if not path.is_file():
+        return
+    temporary = part_of(previous)
+    try:
+        temporary.unlink(missing_ok=True)
+        try:
+            os.link(path, temporary)
+        except OSError:  # a file system without hard links
+            path.replace(previous)
+        else:
+            temporary.replace(previous)
+    except OSError as error:
+        raise cannot_write(previous, error) from None
+
+
 def part_of(path: Path) -> Path:
     """The name that a file has until it is whole."""
     return path.with_name(f".{path.name}.part")
+
+
+def whole_name(name: str) -> str:
+    """The name that a part of a file would have taken."""
+    while name.startswith(".") and name.endswith(".part"):
+        name = name.removeprefix(".").removesuffix(".part")
+    return name
 
 
 def check_writable(path: Path) -> None:
@@ -70,5 +94,5 @@ def discard(temporary: Path) -> None:
 
 def cannot_write(path: Path, error: OSError) -> UserError:
     if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
-        return UserError(f"{path}: the disk is full; make room and go on with --resume: what was there is unharmed")
+        return UserError(f"{path}: the disk is full; make room and continue with --resume: what was there is unharmed")
     return UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out or allow writing")

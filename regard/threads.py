@@ -143,13 +143,18 @@ def _start_worker(torch_threads: int, cancelled: threading.Event) -> None:
     torch.set_flush_denormal(True)
 
 
+# Ctrl-C, a polite kill, and a terminal that is closed or a connection that is lost; Windows has no SIGHUP
+SIGHUP = getattr(signal, "SIGHUP", None)
+STOP_SIGNALS = tuple(number for number in (signal.SIGINT, signal.SIGTERM, SIGHUP) if number is not None)
+
+
 @contextmanager
 def children_ignore_signals() -> Iterator[None]:
-    """Processes started inside ignore SIGINT and SIGTERM: Ctrl-C reaches a whole group, and the parent ends them."""
+    """Processes started inside ignore signals to stop: Ctrl-C reaches a whole group, and the parent ends them."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in STOP_SIGNALS}
     try:
         yield
     finally:
@@ -158,9 +163,10 @@ def children_ignore_signals() -> Iterator[None]:
 
 
 class Interrupt:
-    """SIGINT (Ctrl-C) or SIGTERM inside this context only sets `asked`, so that a step is never cut in half.
+    """SIGINT (Ctrl-C), SIGTERM or SIGHUP inside this context only sets `asked`, so that a step is never cut in half.
 
-    A second one has its usual effect. Outside the main thread, where Python delivers no signals, nothing changes.
+    A second one has its usual effect, but for SIGHUP: a terminal that closes may send it twice. Outside the main
+    thread, where Python delivers no signals, nothing changes.
     """
 
     def __init__(self) -> None:
@@ -169,8 +175,9 @@ class Interrupt:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._ask)
+            for number in STOP_SIGNALS:
+                if not (number == SIGHUP and signal.getsignal(number) is signal.SIG_IGN):  # ignored under nohup
+                    self._before[number] = signal.signal(number, self._ask)
         return self
 
     def __exit__(
@@ -180,7 +187,10 @@ class Interrupt:
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
-        self._restore()
+        if number == SIGHUP:
+            signal.signal(number, signal.SIG_IGN)
+        else:
+            self._restore()
 
     def _restore(self) -> None:
         for number, handler in self._before.items():

@@ -62,17 +62,28 @@ def attention_heads(model: Model) -> dict[str, int]:
 
 def without(model: Model, names: Iterable[str]) -> dict[str, Replacement]:
     """Replacements that silence attentions by name (`decoder.layers.1.cross_attention`), or one head (`….2`)."""
+    return changed(model, silenced=names)
+
+
+def changed(model: Model, silenced: Iterable[str] = (), flattened: Iterable[str] = ()) -> dict[str, Replacement]:
+    """Replacements that silence these attentions or heads, and make the weights of those uniform."""
+    by_tap: dict[str, list[Replacement]] = {}
+    for change, names in ((uniform, flattened), (silence, silenced)):
+        for name in names:
+            attention, head = _attention_and_head(model, name)
+            by_tap.setdefault(f"{attention}.weights", []).append(change(head))
+    return {tap: _composed(replacements) for tap, replacements in by_tap.items()}
+
+
+def _attention_and_head(model: Model, name: str) -> tuple[str, int | None]:
     known = attention_heads(model)
-    silenced: dict[str, list[int | None]] = {}
-    for name in names:
-        stem, _, last = name.rpartition(".")
-        attention, head = (stem, int(last)) if last.isdecimal() and name not in known else (name, None)
-        if attention not in known:
-            raise UserError(f"no attention is called {name!r}; this model has: {', '.join(known) or 'none'}")
-        if head is not None and head >= known[attention]:
-            raise UserError(f"{name}: there is no head {head}; {attention} has heads 0 to {known[attention] - 1}")
-        silenced.setdefault(f"{attention}.weights", []).append(head)
-    return {tap: _composed([silence(head) for head in heads]) for tap, heads in silenced.items()}
+    stem, _, last = name.rpartition(".")
+    attention, head = (stem, int(last)) if last.isdecimal() and name not in known else (name, None)
+    if attention not in known:
+        raise UserError(f"no attention is called {name!r}; this model has: {', '.join(known) or 'none'}")
+    if head is not None and head >= known[attention]:
+        raise UserError(f"{name}: there is no head {head}; {attention} has heads 0 to {known[attention] - 1}")
+    return attention, head
 
 
 def _composed(replacements: list[Replacement]) -> Replacement:

@@ -6,11 +6,13 @@ import sys
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Literal
 
 import torch
 from rich.cells import cell_len, set_cell_size
 from torch import Tensor
 
+from regard.analysis.view import MapRecord, TokenSide, rounded
 from regard.data.vocabulary import SPECIALS
 from regard.errors import UserError
 from regard.plotting import HeatMap, heat_map, save_page, save_picture
@@ -27,6 +29,8 @@ class AttentionMap:
     weights: Tensor
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    sides: tuple[TokenSide, TokenSide] = ("output", "source")  # of the rows and of the columns
+    kind: Literal["attention", "rollout", "field"] = "attention"
 
     @property
     def heads(self) -> int:
@@ -83,8 +87,11 @@ class AttentionMap:
 
     def heat_map(self) -> HeatMap:
         """The map as it is drawn: labels with visible white space, weights to four digits."""
-        weights = [[[round(weight, 4) for weight in row] for row in head] for head in self.weights.tolist()]
-        return HeatMap(self.name, weights, self.row_labels, self.column_labels)
+        return HeatMap(self.name, rounded(self.weights.tolist()), self.row_labels, self.column_labels)
+
+    def record(self) -> MapRecord:
+        """The map for a viewer."""
+        return MapRecord(self.name, self.kind, *self.sides, self.rows, self.columns, rounded(self.weights.tolist()))
 
     def svg(self) -> str:
         """Every head in a panel of its own."""

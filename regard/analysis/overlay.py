@@ -10,6 +10,7 @@ import numpy as np
 from rich.cells import cell_len, set_cell_size
 
 from regard.analysis.maps import SHADES, AttentionMap, is_mark, visible, word_groups
+from regard.analysis.view import TraceRecord
 from regard.data.images import png
 from regard.errors import UserError
 from regard.plotting import save_page, save_picture
@@ -28,6 +29,7 @@ class Overlay:
     names: tuple[str, ...]  # of the attentions
     weights: tuple[np.ndarray, ...]  # of each attention (H, words, side, side)
     first: int  # the attention to show
+    record: TraceRecord  # of the caption, for the page
 
     @property
     def shown(self) -> np.ndarray:
@@ -42,15 +44,21 @@ class Overlay:
 
     def save(self, path: str | Path) -> Path:
         """As .svg or .png, the mean over heads; or every attention and head as .html that works offline."""
-        uri = "data:image/png;base64," + base64.b64encode(png(self.image)).decode()
-        words = [visible(word) for word in self.words]
         if Path(path).suffix == ".html":
             weights = [np.round(weights, 4).tolist() for weights in self.weights]
-            return save_page(path, overlay_page(uri, words, self.names, weights, self.first))
-        return save_picture(path, draw_overlay(uri, words, self.shown.tolist()))
+            words = [visible(word) for word in self.words]
+            return save_page(path, overlay_page(data_uri(self.image), words, self.names, weights, self.first))
+        return save_picture(
+            path, draw_overlay(data_uri(self.image), list(map(visible, self.words)), self.shown.tolist())
+        )
 
 
-def overlay(image: np.ndarray, maps: list[AttentionMap], first: str) -> Overlay:
+def data_uri(image: np.ndarray) -> str:
+    """An image (H, W, 3) as a data: address that pages and SVG show."""
+    return "data:image/png;base64," + base64.b64encode(png(image)).decode()
+
+
+def overlay(image: np.ndarray, maps: list[AttentionMap], first: str, record: TraceRecord) -> Overlay:
     """Of all attentions over the image. Tokens are merged to words, over whose weights the mean is taken."""
     rows = maps[0].rows
     groups = [group for group in word_groups(rows) if not any(is_mark(rows[index]) for index in group)]
@@ -63,7 +71,7 @@ def overlay(image: np.ndarray, maps: list[AttentionMap], first: str) -> Overlay:
         merged = np.stack([attention.weights[:, group].mean(1).numpy() for group in groups], axis=1)  # (H, words, P)
         weights.append(merged.reshape(attention.heads, len(groups), side, side))
     names = tuple(attention.name for attention in maps)
-    return Overlay(image, words, names, tuple(weights), names.index(first))
+    return Overlay(image, words, names, tuple(weights), names.index(first), record)
 
 
 def _block(word: str, weights: np.ndarray) -> list[str]:

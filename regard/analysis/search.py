@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from regard.analysis.maps import visible
+from regard.analysis.view import NodeRecord, TreeRecord
 from regard.data.codecs import TargetCodec
 from regard.data.vocabulary import BOS, EOS
 from regard.inference.beam_tree import BeamTree, Node
@@ -37,19 +38,35 @@ def tree_svg(tree: BeamTree, codec: TargetCodec, title: str) -> str:
 
     In a box: the token, below it the log-probability of all so far; of what ended (■) also the score.
     """
-    winner, lasting = tree.lineage(), _lasting(tree)
-    levels = [[Box(codec.tokens([BOS])[0], hover="the start", kind="best")]]
-    parents: dict[tuple[int, ...], int] = {(): 0}  # the row of each node in its column
-    for nodes in tree.steps:
+    record = tree_record(tree, codec, title)
+    levels = [[Box(record.root, hover="the start", kind="best")]]
+    for nodes in record.steps:
         boxes = []
         for node in nodes:
             numbers = f"{node.log_prob:.3f}" + ("" if node.score is None else f"  ■ {node.score:.3f}")
-            label = "■ end" if node.tokens[-1] == EOS else visible(codec.tokens(node.tokens[-1:])[0])
-            kind = "best" if node.tokens in winner else "kept" if node.tokens in lasting else "pruned"
-            boxes.append(Box(label, numbers, f"{_text(node, codec.decode)} {numbers}", kind, parents[node.parent]))
-        parents = {node.tokens: row for row, node in enumerate(nodes)}
+            label = "■ end" if node.id == EOS else visible(node.token)
+            boxes.append(Box(label, numbers, f"{node.text} {numbers}", node.state, node.parent))
         levels.append(boxes)
     return draw_tree(title, levels)
+
+
+def tree_record(tree: BeamTree, codec: TargetCodec, title: str) -> TreeRecord:
+    """The tree for a viewer and for the picture."""
+    winner, lasting = tree.lineage(), _lasting(tree)
+    steps = []
+    parents: dict[tuple[int, ...], int] = {(): 0}  # the row of each node in its step
+    for nodes in tree.steps:
+        records = []
+        for node in nodes:
+            (token,) = codec.tokens(node.tokens[-1:])
+            state = "best" if node.tokens in winner else "kept" if node.tokens in lasting else "pruned"
+            score = None if node.score is None else round(node.score, 4)
+            numbers = parents[node.parent], _text(node, codec.decode), round(node.log_prob, 4), score
+            records.append(NodeRecord(token, node.tokens[-1], *numbers, state))
+        parents = {node.tokens: row for row, node in enumerate(nodes)}
+        steps.append(tuple(records))
+    text = codec.decode([token for token in tree.best if token != EOS])
+    return TreeRecord(title, codec.tokens([BOS])[0], tuple(steps), text)
 
 
 def save_tree(path: Path, tree: BeamTree, codec: TargetCodec, title: str) -> Path:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from regard.analysis.maps import AttentionMap
+from regard.analysis.maps import AttentionMap, word_groups
+from regard.analysis.predictions import predictions
 from regard.analysis.receptive import receptive_fields
 from regard.analysis.rollout import cross_rollout, self_rollout
+from regard.analysis.view import Prediction, SourceWord, TokenSide, TraceRecord
 from regard.data.sources import Source
 from regard.errors import UserError
 from regard.inference import ProgressCallback
 from regard.inference.batching import device_of, pad_sources
+from regard.models.classifier import ClassifierModel
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 from regard.plotting import heat_maps, save_page, save_picture
@@ -36,6 +40,9 @@ class ForcedPair:
     source_tokens: tuple[str, ...]
     input_tokens: tuple[str, ...]
     output_tokens: tuple[str, ...]
+    target_out: Sequence[int] = ()  # ids of the output tokens
+    names: Callable[[Sequence[int]], list[str]] | None = None  # of the ids of any output tokens
+    given: int = 0  # output tokens that were given: the text that a language model continues
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,8 @@ class Trace:
     source_tokens: tuple[str, ...]  # with the end of the sentence
     input_tokens: tuple[str, ...]  # of the decoder, with the start of the sentence
     output_tokens: tuple[str, ...]  # with the end of the sentence
+    predictions: tuple[Prediction, ...] = ()  # one for each output token, or none where only the maps were asked for
+    given: int = 0  # output tokens that were given
 
     @property
     def attentions(self) -> list[str]:
@@ -65,9 +74,9 @@ class Trace:
         if name.endswith(f".{ROLLOUT}"):
             return self.rollout(name.removesuffix(f".{ROLLOUT}"))
         field = f"{name}{FIELD}"
-        weights = self.tensors[field if field in self.tensors else f"{name}{WEIGHTS}"][0]  # (H, T, S)
-        rows, columns = self._labels(name, weights.shape[1], weights.shape[2])
-        return AttentionMap(name, weights, rows, columns)
+        kind = "field" if field in self.tensors else "attention"
+        weights = self.tensors[field if kind == "field" else f"{name}{WEIGHTS}"][0]  # (H, T, S)
+        return self._map(name, weights, self._sides(name, weights.shape[2]), kind)
 
     def rollout(self, side: str) -> AttentionMap:
         """How much of each source position reaches each position through all layers of `encoder` or `decoder`."""
@@ -79,11 +88,11 @@ class Trace:
         own = self._layers(f"{side}.", "self_attention")
         cross = self._layers(f"{side}.", "cross_attention")
         if not cross:
-            rows, columns = self._labels(f"{side}.self_attention", *own[0].shape[1:])
-            return AttentionMap(f"{side}.{ROLLOUT}", self_rollout(own)[None], rows, columns)
+            sides = self._sides(f"{side}.self_attention", own[0].shape[2])
+            return self._map(f"{side}.{ROLLOUT}", self_rollout(own)[None], sides, "rollout")
         memory = self_rollout(self._layers("encoder.", "self_attention"))
         reached = cross_rollout(list(zip(own, cross, strict=True)), memory)
-        return AttentionMap(f"{side}.{ROLLOUT}", reached[None], self.output_tokens, self.source_tokens)
+        return self._map(f"{side}.{ROLLOUT}", reached[None], ("output", "source"), "rollout")
 
     def _rollouts(self) -> list[str]:
         """The sides whose layers all have self-attention; a decoder with cross-attention needs such an encoder."""
@@ -125,10 +134,24 @@ class Trace:
     def title(self) -> str:
         return f"{_text(self.source_tokens)} → {_text(self.output_tokens)}"
 
-    def _page(self, first: str | None = None) -> str:
-        names = self.maps
-        maps = [self.attention(name).heat_map() for name in names]
-        return attention_page(self.title, maps, names.index(first) if first else 0)
+    def record(self, first: str | None = None) -> TraceRecord:
+        """All of it for a viewer, with the map `first` shown first (see `view.py`)."""
+        source = tuple(
+            SourceWord(_text(self.source_tokens[group[0] : group[-1] + 1]).strip(), tuple(group))
+            for group in word_groups(self.source_tokens)
+        )
+        return TraceRecord(
+            title=self.title,
+            source_tokens=self.source_tokens,
+            source_words=tuple(word for word in source if word.text),
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            maps=tuple(self.attention(name).record() for name in self.maps),
+            first=(first or self.default_attention) if self.maps else None,
+            given=self.given,
+            predictions=self.predictions,
+            text=_text(self.output_tokens[self.given :]).strip(),
+        )
 
     def _repr_html_(self) -> str:
         """In a notebook: the page with all maps, in a frame of its own."""
@@ -136,14 +159,39 @@ class Trace:
             return f"<p>{escape(self.title)}: a model without attention</p>"
         return f'<iframe srcdoc="{escape(self._page())}" width="100%" height="640" style="border:0"></iframe>'
 
-    def _labels(self, name: str, queries: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _page(self, first: str | None = None) -> str:
+        names = self.maps
+        maps = [self.attention(name).heat_map() for name in names]
+        return attention_page(self.title, maps, names.index(first) if first else 0)
+
+    def _map(
+        self,
+        name: str,
+        weights: Tensor,
+        sides: tuple[TokenSide, TokenSide],
+        kind: Literal["attention", "rollout", "field"],
+    ) -> AttentionMap:
+        """Weights (H, T, S), whose rows and columns are the last tokens of their sides."""
+        rows, columns = (self._tokens(side)[-size:] for side, size in zip(sides, weights.shape[1:], strict=True))
+        return AttentionMap(name, weights, rows, columns, sides, kind)
+
+    def _sides(self, name: str, keys: int) -> tuple[TokenSide, TokenSide]:
         if _of_encoder(name):
-            return self.source_tokens, self.source_tokens
+            return "source", "source"
         if keys == len(self.source_tokens) and not any(kind in name for kind in SELF):
-            return self.output_tokens, self.source_tokens
-        both = (self.source_tokens + self.input_tokens)[-keys:] if keys > len(self.input_tokens) else ()
-        key_tokens = both or self.input_tokens
-        return key_tokens[-queries:], key_tokens
+            return "output", "source"
+        return ("both", "both") if keys > len(self.input_tokens) else ("input", "input")
+
+    def _tokens(self, side: TokenSide) -> tuple[str, ...]:
+        match side:
+            case "source":
+                return self.source_tokens
+            case "input":
+                return self.input_tokens
+            case "output":
+                return self.output_tokens
+            case "both":
+                return self.source_tokens + self.input_tokens
 
 
 def source_attentions(attentions: Iterable[str], encoder: bool) -> list[str]:
@@ -161,11 +209,14 @@ def _text(tokens: tuple[str, ...]) -> str:
 
 def trace(model: Model, pair: ForcedPair) -> Trace:
     """The trace of one teacher-forced forward pass; the weights are those of the search, step by step."""
-    return traces(model, [pair])[0]
+    return traces(model, [pair], predicted=True)[0]
 
 
-def traces(model: Model, pairs: Sequence[ForcedPair], progress: ProgressCallback | None = None) -> list[Trace]:
-    """The trace of each pair, in order. Pairs of equal lengths are one batch: no map has padding."""
+def traces(
+    model: Model, pairs: Sequence[ForcedPair], progress: ProgressCallback | None = None, predicted: bool = False
+) -> list[Trace]:
+    """The trace of each pair, in order. Pairs of equal lengths are one batch: no map has padding. `predicted`: with
+    what the model finds probable at each position, of pairs that name their ids."""
     same_lengths: dict[tuple[int, int], list[int]] = {}
     for row, pair in enumerate(pairs):
         same_lengths.setdefault((len(pair.source_tokens), len(pair.target_in)), []).append(row)
@@ -174,21 +225,30 @@ def traces(model: Model, pairs: Sequence[ForcedPair], progress: ProgressCallback
         size = max(1, BATCH_TOKENS // (source_length + target_length))
         for first in range(0, len(rows), size):
             batch = rows[first : first + size]
-            tensors = _forward(model, [pairs[row] for row in batch])
+            tensors, logits = _forward(model, [pairs[row] for row in batch])
             for index, row in enumerate(batch):
                 pair = pairs[row]
                 own_tensors = {name: tensor[index : index + 1] for name, tensor in tensors.items()}
-                traced[row] = Trace(own_tensors, pair.source_tokens, pair.input_tokens, pair.output_tokens)
+                found = _predictions(pair, logits[index], model) if predicted else ()
+                tokens = pair.source_tokens, pair.input_tokens, pair.output_tokens
+                traced[row] = Trace(own_tensors, *tokens, found, pair.given)
             if progress is not None:
                 progress(len(batch))
     return [traced[row] for row in range(len(pairs))]
 
 
-def _forward(model: Model, pairs: list[ForcedPair]) -> dict[str, Tensor]:
+def _predictions(pair: ForcedPair, logits: Tensor, model: Model) -> tuple[Prediction, ...]:
+    if pair.names is None:
+        return ()
+    return predictions(logits, pair.target_out, pair.names, text=not isinstance(model, ClassifierModel))
+
+
+def _forward(model: Model, pairs: list[ForcedPair]) -> tuple[dict[str, Tensor], Tensor]:
+    """The tensors of all taps by name, and the logits (B, T, V)."""
     with torch.inference_mode(), watching(model) as watch:
         ids, mask = pad_sources([pair.source for pair in pairs], device_of(model))
         target_in = torch.tensor([pair.target_in for pair in pairs])
-        model(ids, mask, target_in)
+        logits = model(ids, mask, target_in)
     fields = receptive_fields(model, len(pairs[0].source_tokens), target_in.shape[1])
     expanded = {f"{name}{FIELD}": field.expand(len(pairs), 1, *field.shape) for name, field in fields.items()}
-    return watch.tensors() | expanded
+    return watch.tensors() | expanded, logits

@@ -35,28 +35,30 @@ def fetch(name: str, /, *, pair: str = "en-fr", languages: str = "en,fr,de", out
     Parameters
     ----------
     name
-        home-assistant or emoji.
+        home-assistant, emoji or cmudict.
     pair
         home-assistant: language of the source, a hyphen, language of the target.
     languages
         emoji: the languages of the names, with commas between; #fr after the name of an image chooses one of several.
     out
-        The folder to write (data/home-assistant-PAIR, data/emoji).
+        The folder to write (data/home-assistant-PAIR, data/emoji, data/cmudict).
     """
-    from regard.data.fetch import FETCHABLE, fetch_emoji, fetch_home_assistant
+    from regard.data.fetch import FETCHABLE, fetch_cmudict, fetch_emoji, fetch_home_assistant
 
     if name not in FETCHABLE:
         raise UserError(f"{name!r} cannot be fetched{near(name, FETCHABLE)}; there is: {', '.join(FETCHABLE)}")
-    folder = out or Path("data") / (name if name == "emoji" else f"{name}-{pair}")
-    if name == "emoji":
-        fetched = fetch_emoji(languages, folder, _print_error)
-    else:
-        fetched = fetch_home_assistant(pair, folder, _print_error)
+    folder = out or Path("data") / (f"{name}-{pair}" if name == "home-assistant" else name)
+    match name:
+        case "emoji":
+            fetched = fetch_emoji(languages, folder, _print_error)
+        case "cmudict":
+            fetched = fetch_cmudict(folder, _print_error)
+        case _:
+            fetched = fetch_home_assistant(pair, folder, _print_error)
     print(f"{folder}: {fetched.train:,} train, {fetched.dev:,} dev, {fetched.test:,} test pairs")
     for why, count in sorted(fetched.dropped.items(), key=lambda item: -item[1]):
         print(f"  left out {count:,}: {why}")
-    preset = "image-lstm" if name == "emoji" else "transformer"
-    print(f"next: regard train --data.corpus {folder} --model.preset {preset} --out runs/{folder.name}")
+    print(f"next: regard train --data.corpus {folder} --out runs/{folder.name}")
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from regard.cli.progress import progress_bar
+from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
 from regard.config.settings import Engine, Positive
 from regard.errors import UserError
@@ -25,7 +26,7 @@ def evaluate(
     source: Path | None = None,
     reference: Path | None = None,
     split: Literal["test", "dev"] = "test",
-    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
+    search: SearchFlags = SearchSettings(),  # noqa: B008
     ensemble: Annotated[list[Path] | None, Parameter(negative="")] = None,
     engine: Engine = "auto",
     tokenize: Literal["13a", "char", "intl", "none"] | None = None,

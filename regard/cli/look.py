@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
 from regard.errors import UserError
 from regard.files import check_writable
@@ -31,7 +32,7 @@ def look(
     attention: str | None = None,
     all: Annotated[bool, Parameter(negative="")] = False,
     out: Path | None = None,
-    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
+    search: SearchFlags = SearchSettings(),  # noqa: B008
 ) -> int:
     """Draw what the model attends to for each token of its output, or of --target.
 
@@ -77,7 +78,7 @@ def tree(
     /,
     *,
     out: Path | None = None,
-    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
+    search: SearchFlags = SearchSettings(),  # noqa: B008
 ) -> int:
     """Follow the beam search: the hypotheses of each step, which of them ended, and the path to the best one.
 
@@ -110,7 +111,7 @@ def ablation(
     text: str,
     /,
     *heads: str,
-    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
+    search: SearchFlags = SearchSettings(),  # noqa: B008
 ) -> int:
     """Compare the output with that of the model without some attention, each with its log-probability.
 

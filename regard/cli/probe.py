@@ -76,7 +76,7 @@ def ablation(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> 
     run
         A run directory; its development examples are used.
     sentences
-        How many of them to use.
+        How many examples to use.
     json
         The report as JSON.
     """
@@ -102,7 +102,7 @@ def roles(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> int
     run
         A run directory; its development examples are used.
     sentences
-        How many of them to use.
+        How many examples to use.
     json
         The report as JSON.
     """

@@ -30,15 +30,15 @@ def train(
     out
         The run directory to write (runs/RECIPE or runs/PRESET).
     resume
-        Go on with the run in --out from where it stopped.
+        Continue the run in --out from where it stopped.
     distill
-        A teacher: its outputs join the training targets, and are kept with them in OUT-taught. With
-        --distill A --distill B they teach as an ensemble. With one teacher, a --model.preset of its kind and width
-        starts from its layers.
+        A teacher's run: its outputs are added to the training targets and kept in OUT-taught. --distill A
+        --distill B: an ensemble teaches. With one teacher, a --model.preset of its kind and width starts from its
+        layers.
     """
     given = settings.model_dump(exclude_unset=True)
     if resume and out is None:
-        raise UserError("--resume needs --out RUN: the run directory to go on with")
+        raise UserError("--resume needs --out RUN: the run directory to continue")
     if not resume and recipe is None and not given:
         raise UserError(
             "nothing to train: name a recipe (regard data list shows them), or give --data.pairs FILE, or "
@@ -73,9 +73,10 @@ def _taught(teachers: list[Path], config: Settings, path: Path, resume: bool) ->
 
     if resume or is_run(path):
         raise UserError(
-            f"--distill {teachers[0]}: {path} has its data already; go on with --resume and without --distill"
+            f"--distill {teachers[0]}: {path} has its data already; continue with --resume and without --distill"
         )
     with progress_bar("the teacher translates", len(load_corpus(config.data).train)) as progress:
         config, left_out = taught(config, teachers, path.with_name(f"{path.name}-taught"), progress)
-    print(f"the teacher's outputs: {config.data.corpus}; sources without a whole one: {left_out}", file=sys.stderr)
+    folder = config.data.corpus
+    print(f"the teacher's outputs: {folder}; sources without a finished output: {left_out}", file=sys.stderr)
     return config

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 from cyclopts import Parameter
 
 from regard.cli.progress import progress_bar
+from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
 from regard.config.settings import Engine, Positive
 from regard.errors import UserError
@@ -25,7 +26,7 @@ def translate(
     *text: str,
     input: Path | None = None,
     output: Path | None = None,
-    search: Annotated[SearchSettings, Parameter(name="*")] = SearchSettings(),  # noqa: B008
+    search: SearchFlags = SearchSettings(),  # noqa: B008
     alignments: Path | None = None,
     attention: str | None = None,
     ensemble: Annotated[list[Path] | None, Parameter(negative="")] = None,

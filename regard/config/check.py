@@ -22,11 +22,27 @@ def check(config: Settings | Plan) -> None:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
     if config.tokenizer.placeholders and (model.encoder in ("none", *IMAGE_ENCODERS) or model.decoder == "none"):
         raise UserError("tokenizer.placeholders = true, but only translations have placeholders to place; leave it out")
+    _check_tokenizer(config, model)
     search = config.search
     if search.sample and search.short_list:
         raise UserError("search.sample and search.short_list are both given; sampling needs all tokens: leave one out")
     if not search.sample and search.n_best > search.beams:
         raise UserError(f"search.n_best = {search.n_best} exceeds search.beams = {search.beams}; raise search.beams")
+
+
+def _check_tokenizer(config: Settings | Plan, model: ModelPlan) -> None:
+    tokenizer = config.tokenizer
+    if tokenizer.source_kind is not None and model.encoder in IMAGE_ENCODERS:
+        raise UserError("tokenizer.source_kind is given, but the sources are images; leave it out")
+    if tokenizer.target_kind is not None and model.decoder == "none":
+        raise UserError("tokenizer.target_kind is given, but the targets are classes; leave it out")
+    kinds = tokenizer.source_kind or tokenizer.kind, tokenizer.target_kind or tokenizer.kind
+    if None not in kinds and kinds[0] != kinds[1]:
+        where = f"tokenizer.source_kind = {kinds[0]!r} and target_kind = {kinds[1]!r} make two vocabularies"
+        if model.encoder == "none":
+            raise UserError(f"{where}, but a language model has one; make them equal")
+        if tokenizer.shared:
+            raise UserError(f"{where}, but tokenizer.shared = true; leave one of them out")
 
 
 def _check_data(data: DataSettings) -> None:
@@ -61,7 +77,8 @@ def check_model(model: ModelPlan, named: bool = True) -> None:
             f"model.image_size = {model.image_size} is no multiple of {CELL}, the side of a cell; make it one"
         )
     encoder_width, decoder_width = model.widths
-    if model.encoder == "grid" and encoder_width % 4:
+    by_convolution = model.encoder == "grid" or (model.encoder == "patches" and model.stem == "convolution")
+    if by_convolution and encoder_width % 4:
         raise UserError(f"model.encoder_width = {encoder_width} cannot be halved twice; make it a multiple of 4")
     if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
         raise UserError(f"model.encoder_width = {encoder_width} is odd, but two directions share it; make it even")

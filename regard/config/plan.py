@@ -17,12 +17,18 @@ from regard.config.settings import (
     ModelSettings,
     SearchSettings,
     TokenizerFields,
+    TokenizerKind,
     TrainingFields,
 )
 
 
 class TokenizerPlan(Closed, TokenizerFields[Never]):
     """How text becomes ids."""
+
+    @property
+    def kinds(self) -> tuple[TokenizerKind, TokenizerKind]:
+        """Of sources and of targets."""
+        return self.source_kind or self.kind, self.target_kind or self.kind
 
 
 class ModelPlan(Closed, ModelFields[Never]):

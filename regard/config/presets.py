@@ -90,9 +90,13 @@ PRESETS: dict[str, Preset] = {
         context="attention",
         score="additive",
     ),
+    "image-grid-transformer": Preset(
+        "a convolutional grid over an image, the caption by a Transformer decoder that attends to it",
+        {"encoder": "grid", "decoder": "transformer", "encoder_depth": 1, "decoder_depth": 2},
+    ),
     "image-transformer": Preset(
-        "patches of an image in a Transformer encoder (Dosovitskiy 2021), the caption by a Transformer decoder",
-        {"encoder": "patches", "decoder": "transformer", "depth": 3},
+        "patches of an image, by convolutions (Xiao 2021), in a Transformer encoder (Dosovitskiy 2021) and decoder",
+        {"encoder": "patches", "decoder": "transformer", "depth": 3, "stem": "convolution"},
     ),
 }
 

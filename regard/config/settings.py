@@ -20,6 +20,7 @@ LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
+TokenizerKind = Literal["character", "decomposed", "symbol", "word", "bpe", "unigram"]
 DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 ScoreKind = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)
@@ -38,7 +39,7 @@ class DataSettings(Section):
     target: str | None = None
     """the parallel file with one target a line"""
     pairs: str | None = None
-    """a .tsv (source TAB target) or .jsonl ({"source": …, "target": …}) file, .gz allowed; or COCO's or Flickr8k's"""
+    """a file of pairs: .tsv (source TAB target), .jsonl ({"source": …, "target": …}), COCO or Flickr8k; .gz allowed"""
     dev_source: str | None = None
     """development sources; without them some pairs are held out"""
     dev_target: str | None = None
@@ -52,9 +53,9 @@ class DataSettings(Section):
     test_pairs: str | None = None
     """test pairs as .tsv or .jsonl"""
     images: str | None = None
-    """the folder of the images that sources name (that of the training file)"""
+    """the folder of the images that the sources name (without it: the folder of the training file)"""
     source_language: LanguageCode | None = None
-    """language of the sources, as en or pt-BR (that of the corpus, where it is known)"""
+    """language of the sources, as en or pt-BR (without it: that of the corpus, if known)"""
     target_language: LanguageCode | None = None
     """language of the targets"""
     examples: Positive | None = None
@@ -66,26 +67,31 @@ class DataSettings(Section):
     pair: str = "en-fr"
     """dates: locale of the source, a hyphen, locale of the target (or iso)"""
     digits: Positive = 3
-    """addition: digits of each summand at most"""
+    """addition: most digits of a summand"""
     lengths: Range = "1-20"
     """reverse, sort, copy: lengths of the inputs in train and dev"""
     test_lengths: Range | None = None
     """reverse, sort, copy: lengths of the test inputs, where they should differ"""
     max_tokens: Positive = 256
-    """a training pair with a longer side is left out, counted and reported"""
+    """training pairs with a longer side are left out, counted and reported"""
     seed: Natural = 1
-    """what is generated and what is held out"""
+    """for generating an embedded corpus and for choosing the held-out pairs"""
 
 
 class TokenizerFields(Section, Generic[Open]):
     """The fields of TokenizerSettings and TokenizerPlan."""
 
-    kind: Literal["character", "word", "bpe", "unigram"] | Open = chosen(
-        "what the corpus suggests; else character for short strings, word for captions, bpe for text"
+    kind: TokenizerKind | Open = chosen(
+        "what the corpus suggests; else symbol where a side is made of few, character for short strings, word for "
+        "captions of frequent words, bpe for text"
     )
-    """character, word, byte-level bpe, or unigram"""
+    """decomposed: characters, accents apart; symbol: what stands between spaces; bpe: of bytes; unigram: of bytes"""
+    source_kind: TokenizerKind | None = chosen("kind")
+    """kind of the sources, where it differs"""
+    target_kind: TokenizerKind | None = chosen("kind")
+    """kind of the targets, where it differs"""
     size: Positive | Open = chosen("1000 to 8000 pieces by how much text there is, twice as many words")
-    """entries of the vocabulary at most (word, bpe, unigram)"""
+    """most entries of the vocabulary (word, bpe, unigram)"""
     shared: bool | Open = chosen("what the corpus suggests; else shared where both sides use the same letters")
     """one vocabulary for both sides"""
     placeholders: bool | Open = chosen("on where one in a hundred training pairs, and a hundred, hold some", False)
@@ -96,9 +102,9 @@ class ModelFields(Section, Generic[Open]):
     """The fields of ModelSettings and ModelPlan."""
 
     preset: str | None = chosen("by the corpus, unless an encoder or a decoder is named")
-    """the named architecture this started from (see `regard describe`)"""
+    """a named architecture; `regard describe` lists them"""
     encoder: EncoderKind | Open = by_preset("transformer")
-    """grid, patches: of images; none: the decoder reads the source itself (a language model)"""
+    """grid and patches encode images; none: the decoder reads the source itself (a language model)"""
     decoder: DecoderKind | Open = by_preset("transformer")
     """none: the encoder's outputs are pooled and classified"""
     cell: Literal["rnn", "lstm", "gru"] | Open = by_preset("lstm")
@@ -106,11 +112,11 @@ class ModelFields(Section, Generic[Open]):
     direction: Literal["forward", "backward", "both"] | Open = by_preset("both")
     """which way a recurrent encoder reads"""
     context: Literal["first-state", "every-step", "attention"] | Open = by_preset("attention")
-    """recurrent decoder: the summary is its first state; is fed to every step too; or it attends to the memory"""
+    """recurrent decoder: the summary is its first state; is also an input of every step; or the decoder attends"""
     score: ScoreKind | Open = by_preset("additive")
     """recurrent decoder: how a state is compared with the memory"""
     query: Literal["state", "state-and-token"] | Open = chosen("state-and-token for sentences, else state", "state")
-    """recurrent decoder: the query of its attention: the last state, or that and the last token"""
+    """recurrent decoder: attention's query is the last state, or the last state and the last token"""
     width: Positive | Open = chosen("128, or 256 where there is much to learn from", 256)
     """width of states and embeddings"""
     encoder_width: Positive | None = chosen("width")
@@ -134,9 +140,9 @@ class ModelFields(Section, Generic[Open]):
     positions: Positions | Open = chosen(
         "the preset's; else rotary where a Transformer learns sentences, or sinusoidal", "sinusoidal"
     )
-    """how a Transformer or convolution knows the order"""
+    """positional encoding of a Transformer or a convolution"""
     position_combine: Literal["add", "multiply", "concatenate"] | Open = default("add")
-    """how learned or sinusoidal positions join the embeddings"""
+    """how learned or sinusoidal positions are combined with the embeddings"""
     max_positions: Positive | Open = default(1024)
     """rows of the learned position table; longer inputs are refused"""
     norm: Literal["pre", "post", "none"] | Open = default("pre")
@@ -148,15 +154,17 @@ class ModelFields(Section, Generic[Open]):
     dropout: Share | Open = chosen("0 to 0.3, less where there is more to learn from", 0.0)
     """on embeddings and the output of every sublayer"""
     image_size: Positive | Open = default(64)
-    """pixels of the side that an image is resized to, a multiple of 8"""
+    """width and height in pixels that images are resized to, a multiple of 8"""
     augment: Share | Open = default(0.0)
-    """how far images are moved, scaled, turned and tinted in training, as a share of their side"""
+    """how far images are shifted, scaled, rotated and tinted in training, as a share of their side"""
+    stem: Literal["linear", "convolution"] | Open = by_preset("linear")
+    """patches: what turns the pixels of a cell into a vector: one matrix, or convolutions that see its neighbours"""
     attention_dropout: Share | Open = default(0.0)
     """on attention weights"""
     ffn_dropout: Share | None = chosen("0 for sentences, else as dropout")
     """inside the feed-forward layers"""
     pooling: Literal["first", "last", "mean"] | Open = default("mean")
-    """classifier: which of the encoder's outputs decide"""
+    """classifier: the class is predicted from the first or last output of the encoder, or their mean"""
 
 
 class TrainingFields(Section, Generic[Open]):
@@ -165,13 +173,13 @@ class TrainingFields(Section, Generic[Open]):
     steps: Positive | None = chosen(
         "about 40 epochs, fewer where they take more than 25 minutes; none where epochs or minutes are set"
     )
-    """updates at most"""
+    """most updates"""
     epochs: Annotated[float, Field(gt=0)] | None = None
-    """epochs at most"""
+    """most epochs"""
     minutes: Annotated[float, Field(gt=0)] | None = None
     """wall-clock limit of training (a run that ends by it is not reproducible to the bit)"""
     batch_tokens: Positive | Open = chosen("512 to 4096, by how much text there is; at most 2048 for sentences", 4096)
-    """padded tokens of a batch at most, on the longer side"""
+    """most tokens of a batch, padding included, on the longer side"""
     rate: Annotated[float, Field(gt=0)] | Open = chosen("by optimizer, width, batch and architecture")
     """the highest learning rate"""
     optimizer: Literal["adam", "muon"] | Open = chosen("muon where a Transformer learns sentences, else adam", "adam")
@@ -187,29 +195,31 @@ class TrainingFields(Section, Generic[Open]):
     label_smoothing: Share | Open = chosen("0.1 for sentences, else 0", 0.0)
     """probability mass spread over the vocabulary"""
     bpe_dropout: Share = 0.0
-    """share of the pieces of bpe taken apart into those they were merged of, anew in each batch, which grows by it"""
+    """probability that a BPE merge is left out, drawn again for each batch; batches get longer"""
     clip: Annotated[float, Field(gt=0)] = 1.0
     """gradients are scaled down to this norm"""
     init_from: Annotated[str, Field(min_length=1)] | None = None
     """start from this run: its tokenizers, its architecture unless another is named, and all weights that fit"""
     distill_engine: Literal["torch", "ctranslate2", "ctranslate2-int8"] = "torch"
     """distillation: what decodes the teacher's outputs; never chosen by what is installed"""
+    on_divergence: Literal["stop", "halve"] = "stop"
+    """where a loss or a gradient is not finite: stop, or go back to the last validation and halve the rate"""
     weight_decay: Annotated[float, Field(ge=0)] | Open = chosen(
         "for sentences by rate and steps of an epoch, at most 0.3; else 0", 0.0
     )
-    """matrices, tables and kernels shrink by rate times this at each step"""
+    """weight decay: matrices shrink by rate × this at each step; biases and norms do not"""
     evaluate_every: Positive | Open = chosen("a twentieth of the steps, from 50 to 1000", 1000)
     """updates between two validations"""
     metric: Literal["loss", "exact", "bleu", "chrf", "accuracy"] | Open = chosen(
         "accuracy of classes, loss of continuations, exact of short answers, chrf of sentences", "loss"
     )
-    """what decides which weights are best, on the development set"""
+    """the development score that selects the best weights"""
     patience: Positive | None = chosen("6")
     """stop after so many validations without an improvement (early stopping)"""
     average: Natural | Open = chosen("5 for sentences, else 0", 0)
-    """average the weights of so many last validations; the average is the model where it is better on dev; 0: off"""
+    """checkpoint averaging: so many last validations; used where the average is better on dev; 0: off"""
     seed: Natural = 1
-    """initial weights, order of batches, dropout, pieces taken apart"""
+    """for initial weights, order of batches, dropout and BPE dropout"""
     threads: Positive | None = chosen("all cores, shared out among the microbatches")
     """CPU threads of a process"""
     microbatches: Positive | Open = chosen("2 for a long run of heavy steps without threads, else 1", 1)
@@ -222,27 +232,27 @@ class SearchSettings(Section):
     """How an output is searched for."""
 
     beams: Positive = 5
-    """hypotheses kept a sentence; 1 is greedy"""
+    """hypotheses kept for each sentence; 1: greedy search"""
     n_best: Positive = 1
-    """hypotheses returned a sentence"""
+    """hypotheses returned for each sentence"""
     length_penalty: Annotated[float, Field(ge=0)] = 1.0
     """log-probability / length^this ranks finished hypotheses"""
     sample: bool = False
     """draw from the distribution instead of searching"""
     temperature: Annotated[float, Field(gt=0)] = 1.0
-    """sampling: below 1 sharper, above 1 flatter"""
+    """sampling: a temperature below 1 sharpens the distribution, above 1 flattens it"""
     top_k: Natural = 0
     """sampling: only the k most probable tokens (0: all)"""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
     """sampling: only the most probable tokens that together reach p"""
     seed: Natural = 1
-    """sampling"""
+    """for sampling"""
     max_tokens: Positive | None = None
-    """longest output (2 × source + 50 tokens)"""
+    """most tokens of an output (without it: 2 × source + 50)"""
     short_list: bool = False
-    """write only tokens that are likely for the sources of a batch by the training pairs, or frequent: faster"""
+    """shortlist: score only tokens that the training pairs make likely for a batch's sources; faster"""
     batch_tokens: Positive = 4096
-    """padded source tokens decoded together, beams included; two threads have as many each"""
+    """source tokens decoded together, padding and beams included; each of several threads has as many"""
 
 
 @with_choices

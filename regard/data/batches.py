@@ -123,7 +123,7 @@ def _where(index: int, example: Example, unreadable: Container[int]) -> str:
 
 
 def _bpe_dropout(codec: Codec, rate: float, longest: int | None) -> BpeDropout | None:
-    if rate == 0 or not isinstance(codec, Tokenizer):
+    if rate == 0 or not isinstance(codec, Tokenizer) or codec.kind != "bpe":
         return None
     return BpeDropout.of(codec, rate, np.iinfo(np.int64).max if longest is None else longest)
 

@@ -77,28 +77,28 @@ class TargetCodec(Codec, Protocol):
 
 def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
     """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
-    kind, size = plan.tokenizer.kind, plan.tokenizer.size
-    train, symbols = corpus.train, None
+    (source_kind, target_kind), size = plan.tokenizer.kinds, plan.tokenizer.size
+    train, placeholders = corpus.train, None
     if plan.tokenizer.placeholders:
-        symbols = count_symbols(train)
-        train = mask_pairs(train, symbols).examples
+        placeholders = count_symbols(train)
+        train = mask_pairs(train, placeholders).examples
     sources, targets = ([getattr(example, side) for example in train] for side in ("source", "target"))
     if plan.tokenizer.shared:
         assert corpus.images is None
-        both = Tokenizer.train([*sources, *targets], kind, size, symbols)
+        both = Tokenizer.train([*sources, *targets], source_kind, size, placeholders)
         return both, both
     if corpus.images is None:
-        source = Tokenizer.train(sources, kind, size, symbols)
+        source = Tokenizer.train(sources, source_kind, size, placeholders)
     else:
         source = ImageCodec.train(sources, plan.model.image_size, corpus.images)
     classes = plan.model.decoder == "none"
-    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, kind, size, symbols)
+    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, target_kind, size, placeholders)
 
 
 def symbols_of(source: Codec, target: Codec) -> PlaceholderSymbols | None:
     """Those for placeholders, which both sides have; None of codecs that have none."""
-    if isinstance(source, Tokenizer) and isinstance(target, Tokenizer) and source.symbols == target.symbols:
-        return source.symbols
+    if isinstance(source, Tokenizer) and isinstance(target, Tokenizer) and source.placeholders == target.placeholders:
+        return source.placeholders
     return None
 
 

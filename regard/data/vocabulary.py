@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tokenizers
-from tokenizers import Regex, models, pre_tokenizers, trainers
+from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
+
+from regard.data.inventory import SYMBOL, find_symbols, split_symbols
 
 # Plain entries of the vocabulary: not registered as special with the library, so that text which spells them is text.
 SPECIALS = ("<pad>", "<s>", "</s>")
@@ -27,6 +29,7 @@ WORD_AT_LEAST = 2
 class VocabularyModel:
     engine: models.Model
     splitter: pre_tokenizers.PreTokenizer | None
+    normalizer: normalizers.Normalizer | None = None
 
 
 def character_model(texts: Iterable[str], size: int) -> VocabularyModel:
@@ -53,6 +56,30 @@ def word_model(texts: Iterable[str], size: int) -> VocabularyModel:
     vocabulary = _table([*_frequent(characters)[:room], *often], size)
     engine = models.BPE(vocab=vocabulary, merges=[], byte_fallback=True, ignore_merges=True)
     return VocabularyModel(engine, splitter)
+
+
+def symbol_model(texts: Sequence[str], size: int) -> VocabularyModel:
+    """Symbols parted by spaces whole, other pieces by their characters (then bytes).
+
+    Each symbol has the space before it, the first one, too: so a symbol is the same token wherever it stands.
+    """
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(split_symbols(text))
+    symbols, tags = find_symbols(texts)
+    if not tags:  # of tags, the words beside them are to be spelt
+        symbols = frozenset(piece for piece, times in counts.items() if times >= WORD_AT_LEAST)
+    characters: Counter[str] = Counter()
+    for piece, count in counts.items():
+        for character in piece:
+            characters[character] += count
+    spelt = {character for piece in counts.keys() - symbols for character in piece}
+    whole = Counter({piece: counts[piece] for piece in symbols})
+    # characters that only symbols are made of come last: they spell what training never had
+    order = [*_frequent(whole), *(c for c in _frequent(characters) if c in spelt)]
+    vocabulary = _table([*order, *_frequent(characters)], size)
+    engine = models.BPE(vocab=vocabulary, merges=[], byte_fallback=True, ignore_merges=True)
+    return VocabularyModel(engine, pre_tokenizers.Split(Regex(SYMBOL), behavior="isolated"), normalizers.Prepend(" "))
 
 
 def bpe_model(texts: Iterable[str], size: int) -> VocabularyModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import torch
 from torch.nn import functional as F
@@ -52,8 +53,12 @@ def evaluate_translation(
     too_long: int = 0,
     resamples: int = metrics.RESAMPLES,
     tokenize: str = "13a",
+    spelt_in: Literal["symbol", "letter"] | None = None,
 ) -> TranslationReport:
-    """All measures of outputs, which are texts. lengths: of the sources in tokens; without them, in characters."""
+    """All measures of outputs, which are texts. lengths: of the sources in tokens; without them, in characters.
+
+    spelt_in: what edits are counted in: symbols parted by spaces, or letters; None: they are not counted.
+    """
     metrics.check_rows(sources, references)
     by_length = lengths if lengths is not None else [len(source) for source in sources]
     return TranslationReport(
@@ -67,6 +72,16 @@ def evaluate_translation(
         forced=forced,
         unfinished=unfinished,
         too_long=too_long,
+        errors=None if spelt_in is None else _errors(hypotheses, references, spelt_in, resamples),
+    )
+
+
+def _errors(
+    hypotheses: Sequence[str], references: Sequence[str], unit: Literal["symbol", "letter"], resamples: int
+) -> metrics.MetricScore:
+    split = str.split if unit == "symbol" else list
+    return metrics.error_rate(
+        [split(text) for text in hypotheses], [split(text) for text in references], unit, resamples
     )
 
 

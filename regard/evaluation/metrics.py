@@ -116,6 +116,35 @@ def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> MetricS
     return share("exact match", sum(map(str.__eq__, hypotheses, references)), len(references))
 
 
+def edit_distance(hypothesis: Sequence[object], reference: Sequence[object]) -> int:
+    """The fewest insertions, deletions and replacements that turn one into the other (Levenshtein 1966)."""
+    row = list(range(len(reference) + 1))
+    for place, symbol in enumerate(hypothesis, start=1):
+        diagonal, row[0] = row[0], place
+        for column, expected in enumerate(reference, start=1):
+            replaced = diagonal + (symbol != expected)
+            diagonal, row[column] = row[column], min(replaced, row[column] + 1, row[column - 1] + 1)
+    return row[-1]
+
+
+def error_rate(
+    hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]], unit: str, resamples: int = RESAMPLES
+) -> MetricScore:
+    """Edits in percent of the references' symbols: of phonemes PER, of characters CER. Lower is better."""
+    check_rows(hypotheses, references)
+    pairs = list(zip(hypotheses, references, strict=True))
+    statistics = np.array([(edit_distance(*pair), len(pair[1])) for pair in pairs], np.float64)  # (n, 2)
+
+    def score(totals: np.ndarray) -> float:
+        return float(100 * totals[0] / max(totals[1], 1))
+
+    name = f"{unit} errors"
+    value = score(statistics.sum(0))
+    if resamples == 0:
+        return MetricScore(name, value)
+    return MetricScore(name, value, *interval([score(totals) for totals in resampled_sums(statistics, resamples)]))
+
+
 def exact_by_length(
     hypotheses: Sequence[str], references: Sequence[str], lengths: Sequence[int], most: int = 10
 ) -> tuple[Bucket, ...]:

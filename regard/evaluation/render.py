@@ -36,6 +36,8 @@ def _translation(report: TranslationReport) -> list[str]:
     lines += _problems(report.unfinished, "ended by the length limit (search.max_tokens)")
     lines += _problems(report.too_long, "too long for the model, counted as empty outputs")
     lines += [_score(score) for score in (report.bleu, report.chrf, report.ter, report.exact)]
+    if report.errors is not None:
+        lines += [f"{_score(report.errors)}   edits in percent of the references"]
     lines += _forced(report.forced)
     lines += ["", f"exact match by length of the source in {report.length_unit}"]
     lines += [_bar(bucket) for bucket in report.by_length]

@@ -37,6 +37,7 @@ class TranslationReport:
     forced: TeacherForced | None
     unfinished: int  # outputs that the length limit ended
     too_long: int  # sources beyond the model's positions; they count as empty outputs
+    errors: MetricScore | None = None  # edits in percent of the symbols or letters that short targets are spelt in
 
     def as_dict(self) -> dict[str, Any]:
         return {"task": "translation", **_plain(self)}

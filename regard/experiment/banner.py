@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from regard.config import Plan
 from regard.experiment.setup import Setup
 from regard.training.state import TrainingState
 
@@ -24,9 +25,10 @@ def banner(setup: Setup, state: TrainingState, facts: dict[str, Any]) -> list[st
             "learned as plain text"
         )
     lines.append(
-        f"{plan.model.preset or 'model'}: {setup.parameters:,} parameters; {plan.tokenizer.kind} tokenizer, "
+        f"{plan.model.preset or 'model'}: {setup.parameters:,} parameters; {_kinds(setup)} tokenizer, "
         f"{_sizes(setup)} entries; CPU threads: {torch.get_num_threads()}"
     )
+    lines += choices(plan)
     if setup.copied:
         lines.append(f"initialised from {plan.training.init_from}: {setup.copied:,} of the parameters are copied")
     if state.progress.step:
@@ -35,6 +37,40 @@ def banner(setup: Setup, state: TrainingState, facts: dict[str, Any]) -> list[st
             began = f"{facts['threads']} threads and torch {facts['torch']}"
             lines.append(f"note: the run began with {began}, so its weights may differ in the last bits")
     return lines
+
+
+CHOICES = {
+    "tokens": ("tokenizer.source_kind", "tokenizer.kind", "tokenizer.shared"),
+    "model": ("model.preset", "model.width", "model.dropout"),
+    "training": ("training.optimizer", "training.batch_tokens", "training.steps", "training.metric"),
+}
+"""What a run says of its plan, a line each: how text is cut, what learns it, and how."""
+
+
+def choices(plan: Plan) -> list[str]:
+    """What the corpus decided, and why; nothing of what was set."""
+    tree, lines = plan.as_dict(), []
+    for line, names in CHOICES.items():
+        parts = []
+        for section, key in (name.split(".") for name in names):
+            reason = plan.reasons.get(f"{section}.{key}", "")
+            if reason.startswith("corpus: ") and key in tree[section]:
+                parts.append(f"{key} {_written(tree[section][key])} ({reason.removeprefix('corpus: ')})")
+        if parts:
+            lines.append(f"chosen, {line}: {'; '.join(parts)}")
+    return lines
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _kinds(setup: Setup) -> str:
+    source, target = setup.source.kind, setup.target.kind
+    texts = [kind for kind in (source, target) if kind not in ("images", "labels")]
+    return " and ".join(dict.fromkeys(texts))
 
 
 def _sizes(setup: Setup) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from regard.config import ModelPlan
 from regard.config.settings import CELL
 from regard.data.corpus import Example
+from regard.data.inventory import Inventory, take_inventory
 from regard.data.placeholders import difference, find_placeholders
 
 SAMPLED = 10_000  # pairs that are searched for placeholders
@@ -20,16 +21,22 @@ class CorpusStatistics:
 
     pairs: int
     different: int  # sources; pairs, where these are empty
-    source: float  # mean characters
-    target: float
-    letters: int  # different characters
+    source: Inventory
+    target: Inventory
     overlap: float  # how much of the text on each side is written in characters that both sides use
     cells: int = 0  # positions of an image
+    words_once: float = 0.0  # share of the words of captions that are seen once
     placeholders: float = 0.0  # share of the pairs that hold the same placeholders on both sides
 
     @property
     def longer(self) -> float:
-        return max(self.source, self.target)
+        """Characters of the longer side, in the mean."""
+        return max(self.source.characters, self.target.characters)
+
+    @property
+    def length(self) -> float:
+        """The same in symbols, where a side is made of them."""
+        return max(self.source.length, self.target.length)
 
     @property
     def text(self) -> float:
@@ -38,20 +45,22 @@ class CorpusStatistics:
 
 
 def measure_text(examples: list[Example]) -> CorpusStatistics:
-    sources, targets = _letters(e.source for e in examples), _letters(e.target for e in examples)
-    both = sources.keys() & targets.keys()
-    shares = [sum(side[letter] for letter in both) / max(side.total(), 1) for side in (sources, targets)]
+    source = take_inventory([example.source for example in examples])
+    target = take_inventory([example.target for example in examples])
+    both = source.letters.keys() & target.letters.keys()
+    shares = [sum(side[letter] for letter in both) / max(side.total(), 1) for side in (source.letters, target.letters)]
     pairs = max(len(examples), 1)
-    different = len({e.source for e in examples}) if sources else pairs
-    means = sources.total() / pairs, targets.total() / pairs
-    letters = len(sources.keys() | targets.keys())
-    return CorpusStatistics(pairs, different, *means, letters, min(shares), placeholders=_placeholders(examples))
+    different = len({e.source for e in examples}) if source.letters else pairs
+    return CorpusStatistics(pairs, different, source, target, min(shares), placeholders=_placeholders(examples))
 
 
 def measure_captions(examples: list[Example], model: ModelPlan) -> CorpusStatistics:
     """Of images only the captions are text."""
-    text = measure_text([Example("", example.target) for example in examples])
-    return replace(text, cells=(model.image_size // CELL) ** 2)
+    target = take_inventory([example.target for example in examples])
+    words = Counter(word for example in examples for word in example.target.split())
+    once = sum(times == 1 for times in words.values()) / max(words.total(), 1)
+    pairs, cells = max(len(examples), 1), (model.image_size // CELL) ** 2
+    return CorpusStatistics(pairs, pairs, take_inventory([]), target, 0.0, cells, once)
 
 
 def _placeholders(examples: list[Example]) -> float:
@@ -68,10 +77,3 @@ def _placeholders(examples: list[Example]) -> float:
 def count_words(texts: Iterable[str]) -> int:
     """Different ones."""
     return len({word for text in texts for word in text.split()})
-
-
-def _letters(texts: Iterable[str]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(text)
-    return counts

@@ -9,12 +9,17 @@ from regard.config import ModelPlan, TokenizerPlan, TokenizerSettings, TrainingS
 from regard.config.check import check_model
 from regard.config.settings import IMAGE_ENCODERS
 from regard.data.corpus import Corpus
+from regard.data.inventory import Inventory
 from regard.errors import UserError
 from regard.experiment.corpus_statistics import CorpusStatistics, count_words
 from regard.experiment.step_time import StepTime, Workload
 from regard.training.distributed import torchrun_world_size
 
 SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
+IMAGES = set(IMAGE_ENCODERS)
+SPELT = {"character", "decomposed", "symbol"}  # kinds of tokenizer
+SHORT = 25  # tokens in the mean, of the longer side, below which texts are spelt
+SEEN_ONCE = 0.05  # share of the words of captions above which they are put together of pieces
 SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces
 PLACEHOLDERS_SHARE, PLACEHOLDERS_PAIRS = 0.01, 100
 # The epochs in which weights fade by their decay, and the most that was of use:
@@ -43,29 +48,62 @@ def choose_languages(corpus: Corpus) -> Choices:
     return {"source_language": source, "target_language": target}
 
 
-def choose_tokenizer(given: TokenizerSettings, suggested: TokenizerSettings, statistics: CorpusStatistics) -> Choices:
-    """By what the corpus suggests, or else by its text."""
+def choose_tokenizer(
+    model: ModelPlan, given: TokenizerSettings, suggested: TokenizerSettings, statistics: CorpusStatistics
+) -> Choices:
+    """By what the corpus suggests, or else by the text of each side."""
     suits = "what suits this corpus"
+    kinds: Choices = {}
     if suggested.kind is not None:
-        kind = Choice(suggested.kind, suits)
+        kinds["kind"] = Choice(suggested.kind, suits)
     elif statistics.cells:
-        kind = Choice("word", "captions name things, seldom new ones")
-    elif statistics.longer < 25 and statistics.letters < 200:
-        kind = Choice("character", f"short strings, {statistics.longer:.0f} characters in the mean")
+        once = f"{statistics.words_once:.0%} of the words of captions are seen once"
+        kinds["kind"] = Choice("bpe" if statistics.words_once > SEEN_ONCE else "word", once)
     else:
-        kind = Choice("bpe", f"text, {statistics.longer:.0f} characters in the mean")
-    used = given.kind or kind.value
-    if suggested.size is not None and used == suggested.kind:  # the suggested size belongs to the suggested kind
+        kinds = _choose_kinds(model, given, statistics)
+    used = {given.kind or kinds["kind"].value, *(kind.value for kind in kinds.values())}
+    if suggested.size is not None and suggested.kind in used:  # the suggested size belongs to the suggested kind
         size = Choice(suggested.size, suits)
     else:
         size = Choice(_size(used, statistics), f"for {statistics.text:,.0f} characters of text")
-    shared = _choose_shared(suggested, statistics)
-    return {"kind": kind, "size": size, "shared": shared, "placeholders": _choose_placeholders(statistics)}
+    shared = _choose_shared(kinds, given, suggested, statistics)
+    return {**kinds, "size": size, "shared": shared, "placeholders": _choose_placeholders(statistics)}
 
 
-def _choose_shared(suggested: TokenizerSettings, statistics: CorpusStatistics) -> Choice:
+def _choose_kinds(model: ModelPlan, given: TokenizerSettings, statistics: CorpusStatistics) -> Choices:
+    """One kind, that of the targets; and that of the sources, where it differs and none was given."""
+    short = statistics.length < SHORT
+    source, target = (_kind(side, short) for side in (statistics.source, statistics.target))
+    if model.decoder == "none":
+        return {"kind": source}
+    if model.encoder == "none" and statistics.source.letters and source.value != target.value:
+        return {"kind": Choice("character" if short else "bpe", "a language model has one vocabulary")}
+    if given.kind is not None or source.value == target.value:
+        return {"kind": target}
+    return {"kind": target, "source_kind": source}
+
+
+def _kind(side: Inventory, short: bool) -> Choice:
+    if side.symbols:
+        what = "tags beside a word that is spelt" if side.tags else "symbols parted by spaces"
+        return Choice("symbol", f"{len(side.symbols)} {what}")
+    length = f"{side.length:.0f} characters in the mean"
+    if not short:
+        return Choice("bpe", f"text, {length}")
+    if side.parts is not None:
+        return Choice("decomposed", f"{len(side.letters):,} letters made of {side.parts}; short strings, {length}")
+    return Choice("character", f"short strings, {length}")
+
+
+def _choose_shared(
+    kinds: Choices, given: TokenizerSettings, suggested: TokenizerSettings, statistics: CorpusStatistics
+) -> Choice:
     if suggested.shared is not None:
         return Choice(suggested.shared, "what suits this corpus")
+    kind = given.kind or kinds["kind"].value
+    source = given.source_kind or (kinds["source_kind"].value if "source_kind" in kinds else kind)
+    if source != (given.target_kind or kind):
+        return Choice(False, "the sides differ in kind")
     return Choice(statistics.overlap > 0.8, f"{statistics.overlap:.0%} of the letters are used on both sides")
 
 
@@ -140,12 +178,12 @@ def _can_rotate(model: ModelPlan) -> bool:
     return True
 
 
-def _size(kind: str, statistics: CorpusStatistics) -> int:
+def _size(kinds: set[str], statistics: CorpusStatistics) -> int:
     """Entries that are seen often enough to be learned; a small output layer is also what makes a CPU fast."""
-    if kind == "character":
+    if kinds <= SPELT:
         return 8000
     size = next((size for characters, size in SIZES if statistics.text < characters), MOST_PIECES)
-    return 2 * size if kind == "word" else size
+    return 2 * size if "word" in kinds else size
 
 
 def choose_metric(model: ModelPlan, corpus: Corpus, statistics: CorpusStatistics) -> Choice:
@@ -153,8 +191,9 @@ def choose_metric(model: ModelPlan, corpus: Corpus, statistics: CorpusStatistics
         return Choice("accuracy", "classes")
     if corpus.task == "continuation":
         return Choice("loss", "continuations")
-    targets = f"targets of {statistics.target:.0f} characters in the mean"
-    if statistics.target < 30:  # a short answer is right or wrong
+    unit = "symbols" if statistics.target.symbols else "characters"
+    targets = f"targets of {statistics.target.length:.0f} {unit} in the mean"
+    if statistics.target.length < 30:  # a short answer is right or wrong
         return Choice("exact", targets)
     return Choice("chrf", targets)  # suits every script
 
@@ -171,9 +210,12 @@ def count_entries(model: ModelPlan, tokenizer: TokenizerPlan, corpus: Corpus, st
     """About how many the output layer will have: a size is what a tokenizer may have, not what it finds."""
     if model.decoder == "none":
         return len({example.target for example in corpus.train})
-    if tokenizer.kind == "character":
-        return statistics.letters
-    if tokenizer.kind != "word":
+    _, kind = tokenizer.kinds
+    if kind == "symbol" and statistics.target.symbols:
+        return len(statistics.target.symbols)
+    if kind in SPELT:
+        return len(statistics.source.letters.keys() | statistics.target.letters.keys())
+    if kind != "word":
         return tokenizer.size
     sides = ("source", "target") if tokenizer.shared else ("target",)
     return min(tokenizer.size, count_words(getattr(example, side) for example in corpus.train for side in sides))
@@ -182,7 +224,8 @@ def count_entries(model: ModelPlan, tokenizer: TokenizerPlan, corpus: Corpus, st
 def measure_workload(
     given: TrainingSettings, tokenizer: TokenizerPlan, statistics: CorpusStatistics, metric: str, entries: int
 ) -> Workload:
-    tokens = max(_tokens(statistics.longer, tokenizer), statistics.cells)
+    sides = zip((statistics.source, statistics.target), tokenizer.kinds, strict=True)
+    tokens = max(*(_tokens(side, kind, tokenizer.size) for side, kind in sides), statistics.cells)
     everything = statistics.pairs * tokens
     # sentences: as many tokens in twice the steps teach more
     # (docs/experiments/multi30k-transformer.md#third-try-smaller-batches)
@@ -197,17 +240,18 @@ def choose_training(
     """How long and how fast, by what a step and an epoch take."""
     batch_tokens, batches = workload.batch_tokens, workload.batches
     text = (given.metric or metric.value) in SENTENCES
-    kind = "sentences" if text else "no sentences"
+    captions = model.encoder in IMAGE_ENCODERS and model.decoder != "none"
+    kind = "captions" if captions else "sentences" if text else "no sentences"
     step_time = StepTime.of(model, workload, given)
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
         steps = step_time.steps()
     planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
-    optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
+    optimizer = given.optimizer or ("muon" if (text or captions) and model.decoder == "transformer" else "adam")
     rate = given.rate or _rate(model, optimizer, batch_tokens)
     long = min(known * step_time.seconds, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
-    cosine = text and planned < math.inf and given.minutes is None
+    cosine = (text or captions) and planned < math.inf and given.minutes is None
     two = long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
     guess = f"about {step_time.seconds:.2g} s a step"
     of_steps = f"of {known:,} steps" if planned < math.inf else "the steps are not known"
@@ -235,11 +279,13 @@ def _choose_microbatches(given: TrainingSettings, two: bool, guess: str) -> Choi
     return Choice(2 if two else 1, guess if given.threads is None else "threads are set")
 
 
-def _tokens(characters: float, tokenizer: TokenizerPlan) -> float:
-    """About how many tokens so many characters become, with the end mark; pieces as on Multi30k and Home Assistant."""
-    pieces = max(3.9 + 0.5 * math.log2(tokenizer.size / 4000), 1.0)
-    per_token = {"character": 1.0, "word": 3.0}.get(tokenizer.kind, pieces)
-    return characters / per_token + 1
+def _tokens(side: Inventory, kind: str, size: int) -> float:
+    """About how many tokens a text becomes, with the end mark; pieces as on Multi30k and Home Assistant."""
+    if kind == "symbol":
+        return side.length + 1
+    pieces = max(3.9 + 0.5 * math.log2(size / 4000), 1.0)
+    per_token = {"character": 1.0, "decomposed": 0.5, "word": 3.0}.get(kind, pieces)
+    return side.characters / per_token + 1
 
 
 def _rate(model: ModelPlan, optimizer: str, batch_tokens: int) -> float:
@@ -248,6 +294,8 @@ def _rate(model: ModelPlan, optimizer: str, batch_tokens: int) -> float:
         half = 0.5 if model.norm == "post" else 1.0
         if optimizer == "muon":  # measured at width 128
             peak = 6e-3 if batch_tokens <= 2048 else 8.5e-3
+            if IMAGES & kinds:  # 64 captions in a batch; at width 64: docs/experiments/short-strings.md
+                peak = 4.2e-3 if "grid" in kinds else 5.7e-3
             return float(f"{half * peak * math.sqrt(128 / model.width):.2g}")
         return float(f"{half * min(0.25 / model.width, 2e-3):.1g}")  # 1e-3 at width 256
     return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from regard.checkpoint import PICTURES
 from regard.data.embedded.scene import is_scene
 from regard.data.examples import Example
 from regard.data.image_codec import read_view, split_reference
 from regard.data.images import Unreadable, write_png
 from regard.experiment.setup import Setup
 from regard.files import cannot_write
-
-FOLDER = "pictures"
 
 
 def held_out_pairs(setup: Setup, out: Path) -> dict[str, list[Example]]:
@@ -21,7 +20,7 @@ def held_out_pairs(setup: Setup, out: Path) -> dict[str, list[Example]]:
     if folder is None or all(is_scene(example.source) for examples in pairs.values() for example in examples):
         return pairs
     try:
-        (out / "data" / FOLDER).mkdir(parents=True, exist_ok=True)
+        (out / "data" / PICTURES).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(out, error) from None
     stored: dict[str, str | None] = {}  # by name, None where the image cannot be read
@@ -29,7 +28,7 @@ def held_out_pairs(setup: Setup, out: Path) -> dict[str, list[Example]]:
         name = split_reference(example.source)[0]
         if name not in stored:
             pixels = read_view(example.source, side, folder)
-            stored[name] = None if isinstance(pixels, Unreadable) else f"{FOLDER}/{len(stored):05}.png"
+            stored[name] = None if isinstance(pixels, Unreadable) else f"{PICTURES}/{len(stored):05}.png"
             if not isinstance(pixels, Unreadable):
                 write_png(out / "data" / f"{stored[name]}", pixels)
     kept = {split: [_stored(example, stored) for example in examples] for split, examples in pairs.items()}

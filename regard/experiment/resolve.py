@@ -48,7 +48,7 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     statistics = measure_text(corpus.train) if corpus.images is None else measure_captions(corpus.train, outline)
 
     suggested = corpus.tokenizer if settings.data.corpus in EMBEDDED else TokenizerSettings()
-    tokenizer_choices = choose_tokenizer(inherited.tokenizer, suggested, statistics)
+    tokenizer_choices = choose_tokenizer(outline, inherited.tokenizer, suggested, statistics)
     forced = shared_by_model(outline)
     if forced is not None:  # a single side is text: nothing to place
         tokenizer_choices["placeholders"] = Choice(False, forced.why)

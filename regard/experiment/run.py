@@ -11,10 +11,14 @@ from typing import Any, Literal
 import torch
 
 from regard.checkpoint import (
+    LOCK,
     MODEL,
+    PREVIOUS,
     RECIPE,
     STATE,
+    VALIDATED,
     is_run,
+    is_unfinished_start,
     read_codecs,
     read_facts,
     read_plan,
@@ -27,9 +31,10 @@ from regard.config import Plan, Settings, read_recipe, settle
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
 from regard.experiment.banner import banner
-from regard.experiment.follow import METRICS, follow_training, save_state
+from regard.experiment.follow import METRICS, Follower, save_state
 from regard.experiment.held_out import held_out_pairs
 from regard.experiment.resume import extend_plan
+from regard.experiment.run_lock import RunLock
 from regard.experiment.setup import Setup, assemble_setup, new_setup
 from regard.experiment.validation import make_validate
 from regard.files import write_text
@@ -80,10 +85,10 @@ class RunResult:
             if self.best["loss"] > DIVERGED * self.guessing:
                 lines.append(
                     f"note: a dev loss of {self.best['loss']:.3g} is far above that of guessing, {self.guessing:.3g}: "
-                    f"training.rate = {self.plan.training.rate:g} is too high; train anew with a lower one"
+                    f"training.rate = {self.plan.training.rate:g} is too high; train again with a lower one"
                 )
         if self.status == "interrupted":
-            lines.append(f"go on with {resume_line(self.path)}")
+            lines.append(f"continue with {resume_line(self.path)}")
         return lines
 
 
@@ -99,28 +104,38 @@ def train(
 
 
 def run_experiment(settings: Settings, out: Path | str, resume: bool = False, progress: bool = True) -> RunResult:
-    """Train what `settings` say into the directory `out`; or, to resume, go on with the run that is there.
+    """Train what `settings` say into the directory `out`; or, to resume, continue with the run that is there.
 
     To resume, settings that are not given are the run's own. `progress`: say on stderr what happens.
     """
     if torchrun_rank() > 0:
         return follow_torchrun()
     out = Path(out)
+    with RunLock(out):
+        return _train(settings, out, resume, progress)
+
+
+def _train(settings: Settings, out: Path, resume: bool, progress: bool) -> RunResult:
+    if resume and not is_run(out) and is_unfinished_start(out):  # it was stopped before there was anything to resume
+        resume = False
+        if not settings.given() and (out / RECIPE).is_file():
+            settings = settle(read_recipe(str(out / RECIPE)))
     setup, facts = _reopen(settings, out) if resume else _open(settings, out)
     training = setup.plan.training
     state = new_state(setup.model, training)
     metrics = Metrics(out / METRICS)
+    notes: list[str] = []
     if resume:
-        _go_on(setup, state, out)
+        notes = _go_on(setup, state, out)
         metrics.cut_after(state.progress.step)
     else:
         save_state(state, out)  # from here on, a run without a state is one that lost it
     total = loop.total_steps(setup.train, training)
     line = ProgressLine(training, total, quiet=not progress)
-    for text in banner(setup, state, facts):
+    for text in (*notes, *banner(setup, state, facts)):
         line.say(text)
     validate = make_validate(setup)
-    interrupted = follow_training(setup, state, metrics, line, validate, out, progress)
+    interrupted = Follower(setup, state, metrics, line, out).follow(validate, estimated=progress)
     selected = select_checkpoint(state, training, validate)
     result = _result(setup, state, selected, out, interrupted)
     _finish(setup, state, selected, out, {**facts, "status": result.status, "results": _results(result)})
@@ -134,8 +149,9 @@ def run_experiment(settings: Settings, out: Path | str, resume: bool = False, pr
 def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     """A new run, all of it but the training written into `out`."""
     if is_run(out):
-        raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} holds a run already; continue with {resume_line(out)}, or choose another --out")
+    empty = not out.exists() or (out.is_dir() and all(file.name == LOCK for file in out.iterdir()))
+    if not empty and not is_unfinished_start(out):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
     threads = configure_torch(settings.training.threads)
     setup = new_setup(settings)
@@ -165,26 +181,24 @@ def _reopen(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
     facts = read_facts(out, needed=("task", "fingerprint", "threads", "torch", "shared"))
-    if not (out / STATE).is_file() and any((out / name).is_file() for name in (MODEL, METRICS)):
+    has_state = (out / STATE).is_file() or (out / PREVIOUS).is_file()
+    if not has_state and any((out / name).is_file() for name in (MODEL, METRICS)):
         raise UserError(
             f"{out / STATE} is missing, and without it the run cannot go on; "
-            f"restore it, or train anew from {out / RECIPE}"
+            f"restore it, or train again from {out / RECIPE}"
         )
     plan = extend_plan(settings, read_plan(out))
     configure_torch(plan.training.threads)
     corpus = load_corpus(plan.data)
     if fingerprint(corpus) != facts["fingerprint"]:
-        raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
+        raise UserError(f"{out}: the training or development data changed since the run began; train again elsewhere")
     codecs = read_codecs(out, plan, corpus.images)
-    return assemble_setup(plan, corpus, codecs, resumed=(out / STATE).is_file()), facts
+    return assemble_setup(plan, corpus, codecs, resumed=has_state), facts
 
 
-def _go_on(setup: Setup, state: TrainingState, out: Path) -> None:
-    """Put the state back, and only when the run can go on from it, write the settings that changed."""
-    if (out / STATE).is_file():
-        restore(state, *read_tensors(out / STATE), where=str(out / STATE))
-    else:  # it ended before it began
-        save_state(state, out)
+def _go_on(setup: Setup, state: TrainingState, out: Path) -> list[str]:
+    """Put the state back, and only when the run can go on from it, write the settings that changed. Returns notes."""
+    notes = _restore(state, out)
     progress, stored = state.progress, read_plan(out)
     reached = {"steps": progress.step, "epochs": _epochs(setup, state), "minutes": progress.seconds / 60}
     for key, value in reached.items():
@@ -194,6 +208,25 @@ def _go_on(setup: Setup, state: TrainingState, out: Path) -> None:
             raise UserError(f"{where}; give more, or resume without it")
     if setup.plan != stored:
         write_plan(out, setup.plan)
+    return notes
+
+
+def _restore(state: TrainingState, out: Path) -> list[str]:
+    """The newest state, or where it is damaged the one before; a note where that was needed."""
+    newest, previous = out / STATE, out / PREVIOUS
+    if not newest.is_file() and not previous.is_file():  # it ended before it began
+        save_state(state, out)
+        return []
+    try:
+        restore(state, *read_tensors(newest), where=str(newest))
+        return []
+    except UserError as error:
+        if not previous.is_file():
+            raise
+        problem = str(error).partition(";")[0]
+    restore(state, *read_tensors(previous), where=str(previous))
+    newest.unlink(missing_ok=True)  # so that the damaged state does not become the previous one
+    return [f"note: {problem}; the run goes on from the state before it, of step {state.progress.step}"]
 
 
 def fingerprint(corpus: Corpus) -> str:
@@ -215,6 +248,9 @@ def _finish(setup: Setup, state: TrainingState, selected: SelectedCheckpoint, ou
     model = setup.plan.model
     name = model.preset or f"{model.encoder} to {model.decoder}"
     title = f"{name} on {setup.corpus.name}, {setup.parameters:,} parameters, {clock(state.progress.seconds)}"
+    if facts["status"] == "finished":
+        (out / PREVIOUS).unlink(missing_ok=True)
+        (out / VALIDATED).unlink(missing_ok=True)
     curve = curve_svg(read_metrics(out / METRICS), setup.plan.training.metric, title)
     write_text(out / "curve.svg", curve)
     write_facts(out, facts)

@@ -116,7 +116,9 @@ def _check_fit(plan: Plan, corpus: Corpus) -> None:
             f"model.encoder = {plan.model.encoder!r}, but the sources of {corpus.name} are {kind}; "
             f"take another encoder, such as that of model.preset = {remedy}"
         )
-    if plan.training.bpe_dropout > 0 and (plan.tokenizer.kind != "bpe" or task in ("captioning", "classification")):
+    if plan.training.bpe_dropout > 0 and (
+        "bpe" not in plan.tokenizer.kinds or task in ("captioning", "classification")
+    ):
         raise UserError(
             f"training.bpe_dropout = {plan.training.bpe_dropout} takes pieces of bpe apart, and this is {task} with "
             f"tokenizer.kind = {plan.tokenizer.kind!r}; leave it out"

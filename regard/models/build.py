@@ -15,7 +15,7 @@ from regard.models.language import LanguageModel, TransformerReader
 from regard.models.recurrent import RecurrentDecoder, RecurrentEncoder, RecurrentReader
 from regard.models.seq2seq import Decoder, Encoder, Model, Seq2Seq
 from regard.models.transformer import LayerShape, TransformerDecoder, TransformerEncoder
-from regard.models.vision import Canvas, GridEncoder, PatchEncoder
+from regard.models.vision import Canvas, ConvolutionStem, GridEncoder, LinearStem, PatchEncoder
 from regard.nn.attention import (
     Additive,
     Attention,
@@ -70,7 +70,8 @@ def _build_image_encoder(config: ModelPlan, words: int, width: int, dropout: flo
     canvas = Canvas(words, width, config.image_size, CELL, config.augment)
     if config.encoder == "grid":
         return GridEncoder(canvas, width, depth, dropout)
-    return PatchEncoder(canvas, replace(_shape(config, width, dropout), positions=None), CELL, depth)
+    stem = ConvolutionStem(width) if config.stem == "convolution" else LinearStem(width, CELL)
+    return PatchEncoder(canvas, replace(_shape(config, width, dropout), positions=None), stem, depth)
 
 
 def _build_encoder(config: ModelPlan, embedding: Embedding, dropout: float) -> Encoder:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from regard.analysis.overlay import Overlay, overlay
+from dataclasses import replace
+
+import numpy as np
+
+from regard.analysis.overlay import Overlay, data_uri, overlay
 from regard.analysis.trace import Trace
+from regard.analysis.view import ImageRecord, TraceRecord
 from regard.data.corpus import Example
 from regard.data.embedded.scene import is_scene, parse
 from regard.data.image_codec import read_view
@@ -32,13 +37,18 @@ class Captioner(SourceToText):
 
     def overlay(self, image: str, trace: Trace, attention: str | None = None) -> Overlay:
         """The image once for each word of its trace, dark where the attention (the last) has little weight."""
-        view = read_view(image, OVERLAY_SIDE)
-        assert not isinstance(view, Unreadable), "it was read for the trace"
         names = trace.source_attentions
         chosen = attention or trace.default_attention
         if chosen not in names:
             raise UserError(f"{chosen} does not attend to the image; these do: {', '.join(names) or 'none'}")
-        return overlay(view, [trace.attention(name) for name in names], chosen)
+        record = self._view(image, trace, chosen)
+        return overlay(_pixels(image), [trace.attention(name) for name in names], chosen, record)
+
+    def _view(self, text: str, seen: Trace, first: str | None) -> TraceRecord:
+        side = round(len(seen.source_tokens) ** 0.5)
+        image = ImageRecord(data_uri(_pixels(text)), side, self.changes.hide)
+        record = super()._view(text, seen, first)
+        return replace(record, image=image, title=record.text)
 
     def _pointing(self, examples: list[Example]) -> MetricScore | None:
         """Only of scenes: their objects have known positions."""
@@ -49,5 +59,11 @@ class Captioner(SourceToText):
             return None
         scenes = [parse(example.source) for example in examples]
         captions = [example.target for example in examples]
-        with self._silencing():
+        with self._changing():
             return pointing(self.run.model, batches, scenes, captions, self.target_codec)
+
+
+def _pixels(image: str) -> np.ndarray:
+    view = read_view(image, OVERLAY_SIDE)
+    assert not isinstance(view, Unreadable), "it was read for the trace"
+    return view

@@ -28,7 +28,7 @@ class Classifier(Pipeline):
         prefixes: Sequence[Sequence[int]],
     ) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        sources = self.source_codec.encode_batch([texts[row] for row in rows])
+        sources = self._sources([texts[row] for row in rows])
         results = [EMPTY] * len(texts)
         classified = classify(self.run.model, sources, search.batch_tokens, progress)
         for row, source, probabilities in zip(rows, sources, classified, strict=True):
@@ -37,7 +37,7 @@ class Classifier(Pipeline):
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
         self.target_codec.encode(target)  # refuses an unknown class
-        return self._pair(self.source_codec.encode(text), target)
+        return self._pair(self._sources([text])[0], target)
 
     def _report(
         self,
@@ -77,4 +77,5 @@ class Classifier(Pipeline):
 
     def _pair(self, source: Source, label: str) -> ForcedPair:
         check_fits(self.model, source, [])
-        return ForcedPair(source, [BOS], tuple(self.source_codec.source_tokens(source)), ("<s>",), (label,))
+        labels = tuple(self.source_codec.source_tokens(source)), ("<s>",), (label,)
+        return ForcedPair(source, [BOS], *labels, self.target_codec.encode(label), self.target_codec.tokens)

@@ -11,13 +11,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, overload
 
-from regard.analysis.ablation import without
+from regard.analysis.ablation import changed
+from regard.analysis.erasure import erase, source_words
 from regard.analysis.trace import ForcedPair, Trace, trace, traces
+from regard.analysis.view import ChangeRecord, OutputRecord, SourceWord, TraceRecord
 from regard.checkpoint import Run
 from regard.config import SearchSettings
 from regard.data.batches import Batch
 from regard.data.corpus import Example
 from regard.data.glossary import Glossary
+from regard.data.sources import EncodedImage, Source
+from regard.data.vocabulary import EOS
 from regard.errors import UserError
 from regard.evaluation import EvaluationReport, TeacherForced, teacher_forced
 from regard.inference import ProgressCallback
@@ -42,7 +46,8 @@ class Pipeline(ABC):
         self.decoding = decoding or DecodingModel(run.model, run)
         self.model = self.decoding.model
         self.source_codec, self.target_codec = run.source_codec, run.target_codec
-        self._silenced: Mapping[str, Replacement] = {}
+        self.changes = ChangeRecord()
+        self._replaced: Mapping[str, Replacement] = {}
         self._glossary: Glossary | None = None
 
     # --- translating ---------------------------------------------------------------------------------------------
@@ -78,7 +83,7 @@ class Pipeline(ABC):
         `prefixes`: what the output of each text must begin with, as text or as ids. It is part of the result, but its
         score and log-probability are of what the model added.
         """
-        with self._silencing():
+        with self._changing():
             return self._results(texts, search or self.search, progress, self._prefix_ids(prefixes, len(texts)))
 
     def translate_stream(
@@ -137,16 +142,71 @@ class Pipeline(ABC):
     def trace_all(self, examples: Sequence[Example], progress: ProgressCallback | None = None) -> list[Trace]:
         """The trace of each example, many in one forward pass."""
         pairs = [self.forced_pair(example.source, example.target) for example in examples]
-        with self._silencing():
+        with self._changing():
             return traces(self.run.model, pairs, progress)
 
     def without(self, *heads: str) -> Self:
         """The same pipeline with attentions (`decoder.layers.1.cross_attention`) or heads (`….2`) silenced."""
-        if self.model is not self.run.model:
-            raise UserError("an ensemble has no heads of its own to silence; load one run alone")
-        ablated = copy(self)
-        ablated._silenced = without(self.run.model, heads)
-        return ablated
+        return self.changed(silence=heads)
+
+    def changed(self, silence: Sequence[str] = (), uniform: Sequence[str] = (), hide: Sequence[int] = ()) -> Self:
+        """The same pipeline with attentions or heads silenced or made uniform, and words of every source left out.
+
+        `hide` counts words from 0; of an image, cells, which are covered. Made of a changed one, its changes end.
+        """
+        if (silence or uniform) and self.model is not self.run.model:
+            raise UserError("an ensemble has no heads of its own to change; load one run alone")
+        different = copy(self)
+        different._replaced = changed(self.run.model, silence, uniform)
+        different.changes = ChangeRecord(tuple(silence), tuple(uniform), tuple(sorted(set(hide))))
+        return different
+
+    def view(
+        self,
+        text: str,
+        target: str | None = None,
+        prefix: Prefix = "",
+        search: SearchSettings | None = None,
+        first: str | None = None,
+    ) -> TraceRecord:
+        """What a viewer shows of `text` and its output: of `target` where it is given, else of what is searched for.
+
+        `prefix`: what the output begins with, as text or as ids (`Prediction.id`); search goes on from there, unless
+        the last id ends the output.
+        `first`: the map to show first. `search`: without it the recipe's; its `n_best` outputs are listed.
+        """
+        if target is not None and prefix:
+            raise UserError("give a target to force or a prefix to go on from, not both")
+        if not isinstance(prefix, str) and EOS in prefix[-1:]:
+            target = self.target_codec.decode(prefix[:-1])
+        if target is not None:
+            return self._view(text, self.trace(text, target), first)
+        (result,) = self.translate_all([text], search, prefixes=[prefix])
+        record = self._view(text, result.trace(), first)
+        best = result.alternatives or (result,)
+        outputs = tuple(OutputRecord(one.text, one.score, one.log_prob, one.finished) for one in best)
+        return replace(record, finished=result.finished, score=result.score, outputs=outputs, text=result.text)
+
+    def _view(self, text: str, seen: Trace, first: str | None) -> TraceRecord:
+        names = seen.maps
+        if first is not None and first not in names:
+            raise UserError(f"no attention is called {first!r}; this model has: {', '.join(names) or 'none'}")
+        known = {"source": text, "model": self.run.path.name, "task": self.run.task, "changes": self.changes}
+        return replace(seen.record(first), **known, source_words=self._words(text))
+
+    def _words(self, text: str) -> tuple[SourceWord, ...]:
+        """The words of a text that is a source, hidden ones included."""
+        source = self.source_codec.encode(text)
+        return () if isinstance(source, EncodedImage) else source_words(self._tokens(source), self.changes.hide)
+
+    def _sources(self, texts: Sequence[str]) -> list[Source]:
+        """The texts as the model reads them: without what is hidden."""
+        sources = self.source_codec.encode_batch(texts)
+        return [erase(source, self._tokens(source), self.changes.hide) for source in sources]
+
+    def _tokens(self, source: Source) -> list[str]:
+        """Of a text, without the end of the sentence."""
+        return self.source_codec.source_tokens(source)[: len(source)]
 
     def untrained(self, seed: int = 0) -> Self:
         """The same pipeline with random weights in the same architecture: what is there without training."""
@@ -160,12 +220,12 @@ class Pipeline(ABC):
         """`text` encoded as a source, and `target` for teacher forcing."""
 
     def _trace(self, pair: ForcedPair) -> Trace:
-        with self._silencing():
+        with self._changing():
             return trace(self.run.model, pair)
 
-    def _silencing(self) -> AbstractContextManager[object]:
-        """Inside this context the heads chosen by `without` are silent."""
-        return watching(self.model, self._silenced, record=False) if self._silenced else nullcontext()
+    def _changing(self) -> AbstractContextManager[object]:
+        """Inside this context the attentions chosen by `changed` are silent or uniform."""
+        return watching(self.model, self._replaced, record=False) if self._replaced else nullcontext()
 
     # --- measuring -----------------------------------------------------------------------------------------------
 
@@ -217,7 +277,7 @@ class Pipeline(ABC):
         batches = self.batches(examples)
         if batches is None:
             return None
-        with self._silencing():
+        with self._changing():
             return teacher_forced(self.model, batches)
 
     def batches(self, examples: Sequence[Example]) -> list[Batch] | None:

@@ -177,7 +177,7 @@ class ProtectedSearch:
         """Of each token of the vocabulary: whether a word may begin after it without a space, and whether it goes on
         with the word before it."""
         tokens = self._target.tokens(range(self._target.size))
-        symbols = set(self._target.symbol_ids.values())
+        symbols = set(self._target.placeholder_ids.values())
         ends = [i in symbols or not (token[-1:].isalnum() or token.startswith("<0x")) for i, token in enumerate(tokens)]
         goes_on = [
             i not in symbols and (token[:1].isalnum() or token.startswith("<0x")) for i, token in enumerate(tokens)

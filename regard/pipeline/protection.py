@@ -98,7 +98,7 @@ def _without(
 
 def constraints_of(masked: MaskedText, tokenizer: Tokenizer) -> Constraints:
     """Each symbol of the masked source once, and none of the others."""
-    ids = tokenizer.symbol_ids
+    ids = tokenizer.placeholder_ids
     wanted = frozenset(ids[symbol] for symbol in masked.originals)
     closes = {
         ids[closing]: ids[opening]

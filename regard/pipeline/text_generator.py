@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from regard.analysis.erasure import erase, source_words
 from regard.analysis.trace import ForcedPair
+from regard.analysis.view import SourceWord
 from regard.config import SearchSettings
 from regard.data.corpus import Example, load_corpus
 from regard.data.sources import Source, token_ids
@@ -31,7 +33,7 @@ class TextGenerator(TextModel):
     ) -> list[Result]:
         search = self._limited(search)
         rows = [row for row, text in enumerate(texts) if text]
-        given = self.target_codec.encode_batch([texts[row] for row in rows])
+        given = [token_ids(source) for source in self._sources([texts[row] for row in rows])]
         begun = [[*ids, *prefixes[row]] for row, ids in zip(rows, given, strict=True)]
         results = [EMPTY] * len(texts)
         self.check_short_list(search)
@@ -40,7 +42,7 @@ class TextGenerator(TextModel):
         return results
 
     def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
-        given = self.target_codec.encode(text)
+        given = token_ids(self._sources([text])[0])
         check_fits(self.model, [], [*given, *prefix])
         for hypothesis in self.decoding.stream([], self._limited(search), [*given, *prefix]):
             yield self.result(given, [hypothesis], prefix)
@@ -50,14 +52,25 @@ class TextGenerator(TextModel):
         return search.model_copy(update={"max_tokens": search.max_tokens or NEW_TOKENS})
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
-        return self.pair_of_ids(self.target_codec.encode(text), self.target_codec.encode(target), True)
+        return self.pair_of_ids(self._sources([text])[0], self.target_codec.encode(target), True)
+
+    def _sources(self, texts: Sequence[str]) -> list[Source]:
+        """What a language model reads is text of its one vocabulary."""
+        return [
+            erase(ids, self.target_codec.tokens(ids), self.changes.hide)
+            for ids in self.target_codec.encode_batch(texts)
+        ]
+
+    def _words(self, text: str) -> tuple[SourceWord, ...]:
+        return source_words(self.target_codec.tokens(self.target_codec.encode(text)), self.changes.hide)
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """The text and its continuation are one sequence of target tokens, after an empty source."""
         ids, tokens = [*token_ids(source), *target_ids], self.target_codec.tokens
         target_in, target_out = ([BOS, *ids], [*ids, EOS]) if finished else ([BOS, *ids[:-1]], ids)
         check_fits(self.model, [], target_in[1:])
-        return ForcedPair([], target_in, tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out)))
+        labels = tuple(tokens([EOS])), tuple(tokens(target_in)), tuple(tokens(target_out))
+        return ForcedPair([], target_in, *labels, target_out, tokens, given=len(source))
 
     def _report(
         self,

@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from regard.analysis.search import tree_record
 from regard.analysis.trace import ForcedPair
+from regard.analysis.view import TreeRecord
 from regard.checkpoint import LEXICON
 from regard.config import SearchSettings
 from regard.data.corpus import Example
@@ -33,13 +35,13 @@ class TextModel(Pipeline, ABC):
         search = search or self.search_with(beams=1, n_best=1)
         if (search.beams > 1 and not search.sample) or search.n_best > 1 or search.short_list:
             raise UserError(
-                "a stream has one beam, one output and no short list: its tokens are final; give beams=1, n_best=1"
+                "a stream has one beam, one output and no shortlist: its tokens are final; give beams=1, n_best=1"
             )
         if not text.strip():
             return
         growth = self._growth(text, search, prefix_ids(prefix, self.target_codec))
         while True:
-            with self._silencing():  # not what the caller does between two tokens
+            with self._changing():  # not what the caller does between two tokens
                 result = next(growth, None)
             if result is None:
                 return
@@ -91,7 +93,7 @@ class SourceToText(TextModel, ABC):
         prefixes: Sequence[Sequence[int]],
     ) -> list[Result]:
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        sources = self.source_codec.encode_batch([texts[row] for row in rows])
+        sources = self._sources([texts[row] for row in rows])
         results = [EMPTY] * len(texts)
         self.check_short_list(search)
         begun = [prefixes[row] for row in rows]
@@ -100,7 +102,7 @@ class SourceToText(TextModel, ABC):
         return results
 
     def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
-        source = self.source_codec.encode(text)
+        source = self._sources([text])[0]
         check_fits(self.model, source, prefix)
         for hypothesis in self.decoding.stream(source, search, prefix):
             yield self.result(source, [hypothesis], prefix)
@@ -122,7 +124,7 @@ class SourceToText(TextModel, ABC):
         """The measures of these results for these examples."""
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:
-        return self.pair_of_ids(self.source_codec.encode(text), self.target_codec.encode(target), True)
+        return self.pair_of_ids(self._sources([text])[0], self.target_codec.encode(target), True)
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """Row t of the cross-attention belongs to output token t: the weights with which it was predicted."""
@@ -131,7 +133,8 @@ class SourceToText(TextModel, ABC):
         target_out = [*target_ids, EOS] if finished else target_ids
         tokens = self.target_codec.tokens
         source_tokens = tuple(self.source_codec.source_tokens(source))
-        return ForcedPair(source, target_in, source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out)))
+        labels = source_tokens, tuple(tokens(target_in)), tuple(tokens(target_out))
+        return ForcedPair(source, target_in, *labels, target_out, tokens)
 
     def beam_tree(self, text: str, search: SearchSettings | None = None) -> BeamTree:
         """The hypotheses that the beam search for this source kept, step by step. `search`: without it the recipe's."""
@@ -144,7 +147,13 @@ class SourceToText(TextModel, ABC):
             raise UserError(f"a beam tree needs two beams or more, not {search.beams}; give --beams 3 (beams=3)")
         if not text.strip():
             raise UserError("the text is empty; give a source to search for")
-        source = self.source_codec.encode(text)
+        source = self._sources([text])[0]
         check_fits(self.model, source, [])
-        with self._silencing():
+        with self._changing():
             return beam_tree(self.model, source, search)
+
+    def view_tree(self, text: str, search: SearchSettings | None = None) -> TreeRecord:
+        """The beam tree as a viewer shows it."""
+        tree = self.beam_tree(text, search)
+        title = f"{text}, {(search or self.search).beams} beams"
+        return replace(tree_record(tree, self.target_codec, title), source=text, model=self.run.path.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from regard.analysis.ablation import attention_heads
 from regard.analysis.alignment import (
@@ -28,6 +29,9 @@ from regard.pipeline.protected_search import ProtectedSearch
 from regard.pipeline.protection import check_placeholders
 from regard.pipeline.result import Result
 from regard.pipeline.text_model import SourceToText
+
+# What edits are counted in, by the kind of tokenizer; of words and pieces TER counts them
+SPELT_IN: dict[str, Literal["symbol", "letter"]] = {"symbol": "symbol", "character": "letter", "decomposed": "letter"}
 
 
 class Translator(SourceToText):
@@ -70,6 +74,7 @@ class Translator(SourceToText):
             unfinished=sum(result.truncated for result in results),
             too_long=too_long,
             tokenize=tokenize or bleu_tokenizer([example.target for example in examples]),
+            spelt_in=SPELT_IN.get(self.run.plan.tokenizer.kinds[1]),
         )
 
     def alignment_attention(self, name: str | None = None) -> str:

@@ -67,6 +67,7 @@ class ReplicaJob:
     threads: int
     position: Position  # of the next update
     trials: Sequence[Position]  # of updates that are timed before it, and not made
+    rate_factor: float
 
 
 class GradientRow:
@@ -220,5 +221,5 @@ def is_lost_connection(error: RuntimeError) -> bool:
 def _lost(what: str) -> UserError:
     return UserError(
         f"training.processes: {what}, for want of memory perhaps; "
-        "go on with --resume, with --training.processes 1 if it happens again"
+        "continue with --resume, with --training.processes 1 if it happens again"
     )

@@ -20,6 +20,21 @@ from regard.training.team import Team
 Validate = Callable[[], dict[str, float]]  # results on the development set, by name
 
 
+class Divergence(Exception):  # noqa: N818
+    """A loss or a gradient that is not finite, before it reached the weights."""
+
+    def __init__(self, what: str, where: str, rate: float) -> None:
+        super().__init__(what)
+        self.what, self.where, self.rate = what, where, rate
+
+    def refusal(self) -> UserError:
+        """For the user."""
+        return UserError(
+            f"{self.where}: {self.what} at a learning rate of {self.rate:.3g}; the run is saved as it was; "
+            "train again with a lower training.rate, more training.warmup_steps, or training.on_divergence = 'halve'"
+        )
+
+
 def train(
     state: TrainingState, pairs: Pairs, training: TrainingPlan, validate: Validate, team: Team
 ) -> Iterator[StepReport]:
@@ -32,12 +47,16 @@ def train(
         if progress.ended is not None:
             return
         step, step_began = progress.step + 1, time.monotonic()
-        rate = learning_rate(step, training, total)
+        rate = learning_rate(step, training, total) * progress.rate_factor
         state.model.train()
         accumulated = team.accumulate(Position(epoch, index, step))
         if accumulated is None:  # another rank was told to stop
             return
-        norm = update(state, accumulated, rate, training)
+        try:
+            norm = update(state, accumulated, rate, training)
+        except Divergence as divergence:
+            divergence.where = f"step {step} (batch {index + 1} of {updates} of epoch {epoch + 1})"
+            raise
 
         progress.step = step
         progress.epoch, progress.index = (epoch, index + 1) if index + 1 < updates else (epoch + 1, 0)
@@ -60,11 +79,10 @@ def train(
 def update(state: TrainingState, accumulated: Accumulated, rate: float, training: TrainingPlan) -> float:
     """One step of the optimizer from accumulated gradients; their norm before clipping."""
     norm = clip_gradients(state.model.parameters(), training.clip, accumulated.divisor)
-    if not math.isfinite(norm):
-        raise UserError(
-            f"training.rate = {training.rate}: the gradient of step {state.progress.step + 1} is {norm}; "
-            "train again with a lower rate or a longer warm-up"
-        )
+    loss = float(accumulated.loss.nll)
+    if not (math.isfinite(norm) and math.isfinite(loss)):
+        what = f"the gradient is {norm}" if math.isfinite(loss) else f"the loss is {loss}"
+        raise Divergence(what, f"step {state.progress.step + 1}", rate)
     state.optimizer.step(rate)
     return norm
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch.distributed as dist
 
 from regard.errors import UserError
-from regard.threads import Interrupt, configure_torch
+from regard.threads import STOP_SIGNALS, Interrupt, configure_torch
 from regard.training.distributed import (
     GradientRow,
     ReplicaJob,
@@ -19,7 +19,7 @@ from regard.training.distributed import (
     join_torchrun,
     share_result,
 )
-from regard.training.loop import epochs, total_steps, update
+from regard.training.loop import Divergence, epochs, total_steps, update
 from regard.training.microbatches import Microbatches, Position, accumulate, trained_parameters
 from regard.training.schedule import learning_rate
 from regard.training.state import new_state
@@ -27,13 +27,13 @@ from regard.training.state import new_state
 
 def main() -> None:
     """The life of a rank that rank 0 started. Signals are for rank 0, which ends the others."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     try:
         join_local()
         train_replica(broadcast_object())
         dist.destroy_process_group()
-    except UserError:  # rank 0 has found the same
+    except (UserError, Divergence):  # rank 0 has found the same
         sys.exit(1)
     except RuntimeError as error:
         if not is_lost_connection(error):
@@ -48,6 +48,8 @@ def follow_torchrun() -> Any:
         with Interrupt() as interrupt:
             train_replica(broadcast_object(), interrupt)
         return share_result()
+    except Divergence as divergence:
+        raise divergence.refusal() from None
     except RuntimeError as error:
         if not is_lost_connection(error):
             raise
@@ -76,6 +78,6 @@ def train_replica(job: ReplicaJob, interrupt: Interrupt | None = None) -> None:
         if accumulated is None:
             return None
         state.progress.step = step - 1
-        update(state, accumulated, learning_rate(step, training, total), training)
+        update(state, accumulated, learning_rate(step, training, total) * job.rate_factor, training)
         step += 1
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -104,11 +105,13 @@ class ProgressLine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._live is not None:
-            self._live.stop()
+            with suppress(OSError):
+                self._live.stop()
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        self._console.print(Text(text), soft_wrap=True)
+        with suppress(OSError):  # a terminal that was closed
+            self._console.print(Text(text), soft_wrap=True)
 
     def show(self, report: StepReport) -> None:
         total, weight = self._losses
@@ -121,7 +124,8 @@ class ProgressLine:
             self._dev = "dev " + dev_text(report.dev, self._metric)
             self.say(self._validation_line(report))
         if self._live is not None:
-            self._live.update(Text(self._line(report), no_wrap=True, overflow="ellipsis"))
+            with suppress(OSError):
+                self._live.update(Text(self._line(report), no_wrap=True, overflow="ellipsis"))
 
     @property
     def _recent_loss(self) -> float:

@@ -30,6 +30,7 @@ class TrainingProgress:
     best: dict[str, float] | None = None  # development results of the best weights
     best_step: int = 0
     ended: str | None = None  # which limit was reached
+    rate_factor: float = 1.0  # of the learning rate: halved after each divergence
 
 
 @dataclass

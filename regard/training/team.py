@@ -96,7 +96,9 @@ class Team:
                 self._local = LocalRanks(size.processes)
             progress = state.progress
             position = Position(progress.epoch, progress.index, progress.step + 1)
-            job = ReplicaJob(state.model, state.optimizer.moments(), pairs, training, size.threads, position, trials)
+            factor = progress.rate_factor
+            moments = state.optimizer.moments()
+            job = ReplicaJob(state.model, moments, pairs, training, size.threads, position, trials, factor)
             try:
                 broadcast_object(job)
             except BaseException as error:
@@ -126,7 +128,7 @@ class Team:
                 raise
             if self._local is None:
                 raise UserError(
-                    "torchrun: the connection to another rank was lost; start all ranks anew with --resume"
+                    "torchrun: the connection to another rank was lost; start all ranks again with --resume"
                 ) from None
             raise self._local.lost() from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.analysis.ablation import force, patch, permute, silence, uniform, without
+from regard.analysis.ablation import changed, force, patch, permute, silence, uniform, without
 from regard.config import plan_model, settle
 from regard.errors import UserError
 from regard.models.build import build_model
@@ -45,3 +45,17 @@ def test_without_in_a_model() -> None:
         torch.testing.assert_close(model(one, mask, target), whole)
     with pytest.raises(UserError, match=r"decoder\.nope"):
         without(model, ["decoder.nope"])
+
+
+def test_uniform_and_silent_heads_of_one_attention() -> None:
+    config = plan_model(settle({"model": {"preset": "transformer", "width": 8, "heads": 2, "depth": 1}}).model)
+    model = build_model(config, 9, 9, False, seed=1).eval()
+    name = "decoder.layers.0.cross_attention"
+    ids, mask = torch.tensor([[3, 4, 5, 2]]), torch.ones(1, 4, dtype=torch.bool)
+    with torch.inference_mode(), watching(model, changed(model, [f"{name}.1"], [name])) as watch:
+        model(ids, mask, torch.tensor([[1, 5, 6]]))
+    weights = watch.tensors()[f"{name}.weights"]
+    torch.testing.assert_close(weights[0, 0], torch.full((3, 4), 0.25))  # uniform
+    assert not weights[0, 1].any()  # silent, though its attention is uniform
+    with pytest.raises(UserError, match="heads 0 to 1"):
+        changed(model, flattened=[f"{name}.2"])

@@ -14,6 +14,7 @@ from PIL import Image
 
 from regard.analysis.maps import AttentionMap
 from regard.analysis.overlay import Overlay, overlay
+from regard.analysis.view import TraceRecord
 from regard.errors import UserError
 from regard.plotting.overlay import GAP, LINE, PANEL
 
@@ -27,7 +28,8 @@ def shown() -> Overlay:
     cells = ("0,0", "0,1", "1,0", "1,1")
     picture = np.full((32, 32, 3), 200, np.uint8)
     maps = [AttentionMap(name, weights, rows, cells) for name in ("decoder.layers.0", "decoder.layers.1")]
-    return overlay(picture, maps, "decoder.layers.1")
+    record = TraceRecord("a caption", cells, (), (), rows, tuple(each.record() for each in maps), maps[1].name)
+    return overlay(picture, maps, "decoder.layers.1", record)
 
 
 def test_tokens_become_words_and_marks_are_left_out(shown: Overlay) -> None:

@@ -55,5 +55,12 @@ def test_an_open_field_says_how_it_is_chosen(
             assert f"(default: {how})" in text, flag
 
 
+@pytest.mark.parametrize("words", [("translate",), ("evaluate",), ("look",), ("look", "tree"), ("look", "ablation")])
+def test_search_flags_default_to_the_runs_own(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    text = printed(capsys, *words, "--help")
+    lines = [line for line in text.splitlines() if re.match(r"│ +--(beams|length-penalty|batch-tokens) ", line)]
+    assert len(lines) == 3 and all("[default: the run's]" in line for line in lines)
+
+
 def test_common_settings_are_settings() -> None:
     assert ALL.keys() >= COMMON

@@ -22,6 +22,22 @@ CASES: list[tuple[dict, str]] = [
         {"model": {"preset": "image-lstm"}, "tokenizer": {"placeholders": True}},
         "tokenizer.placeholders = true, but only translations have placeholders to place; leave it out",
     ),
+    (
+        {"model": {"preset": "image-lstm"}, "tokenizer": {"source_kind": "word"}},
+        "tokenizer.source_kind is given, but the sources are images; leave it out",
+    ),
+    (
+        {"model": {"preset": "lstm-classifier"}, "tokenizer": {"target_kind": "word"}},
+        "tokenizer.target_kind is given, but the targets are classes; leave it out",
+    ),
+    (
+        {"model": LANGUAGE, "tokenizer": {"kind": "bpe", "source_kind": "word"}},
+        "tokenizer.source_kind = 'word' and target_kind = 'bpe' make two vocabularies, but a language model has one",
+    ),
+    (
+        {"model": LSTM, "tokenizer": {"kind": "bpe", "target_kind": "symbol", "shared": True}},
+        "tokenizer.source_kind = 'bpe' and target_kind = 'symbol' make two vocabularies, but tokenizer.shared = true",
+    ),
     ({"search": {"sample": True, "short_list": True}}, "search.sample and search.short_list are both given"),
     ({"search": {"n_best": 7}}, "search.n_best = 7 exceeds search.beams = 5; raise search.beams"),
     ({"data": {"source": "a"}}, "data.source is given without data.target; give both"),

@@ -13,7 +13,7 @@ ISSUE = (
     "rnn-language rnn-fixed rnn-fixed-every-step lstm-fixed gru-fixed lstm-additive lstm-dot lstm-scaled-dot "
     "lstm-bilinear lstm-projected lstm-cosine lstm-multihead attention-rnn convolution transformer "
     "transformer-deep-shallow transformer-language transformer-classifier lstm-classifier "
-    "image-fixed image-lstm image-transformer"
+    "image-fixed image-lstm image-grid-transformer image-transformer"
 )
 
 

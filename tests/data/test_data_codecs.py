@@ -55,3 +55,10 @@ def test_trained_saved_and_loaded_codecs_are_the_same(
     assert len(loaded[0].source_tokens(source)) == len(source) + (images is None)  # cells have no end
     assert loaded[1].decode(target) == "ab" and loaded[1].end == end
     assert not codecs[0].same_as(codecs[1]) or shared
+
+
+def test_each_side_has_its_kind() -> None:
+    tokenizer = {"kind": "symbol", "source_kind": "character", "size": 300, "shared": False}
+    plan = tiny_plan({"model": {"preset": "transformer"}, "tokenizer": tokenizer})
+    source, target = train_codecs(plan, corpus("translation", ["xy", "yz", "zx"]))
+    assert (source.kind, target.kind) == plan.tokenizer.kinds == ("character", "symbol")

@@ -64,7 +64,7 @@ def test_the_more_tokens_are_read_the_fewer_each_has(words: int, own: float) -> 
     expected = likely[[EOS, *read], : int(own * LIKELY)].ravel().tolist()
     assert found.tolist() == sorted({PAD, BOS, EOS, *expected}), "the likeliest"
     again = lexicon.candidates([[word] for word in read] * 3)
-    assert np.array_equal(found, again), "the same sentence again lends nothing"
+    assert np.array_equal(found, again), "the same sentence again adds nothing"
 
 
 def test_a_lexicon_of_before_has_fewer() -> None:

@@ -14,7 +14,7 @@ from regard.data.class_labels import ClassLabels
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from regard.errors import UserError
 
-KINDS = ("character", "word", "bpe", "unigram")
+KINDS = ("character", "decomposed", "symbol", "word", "bpe", "unigram")
 TEXTS = [
     "Saturday, August 15, 1992",
     "samedi 15 août 1992",
@@ -79,6 +79,28 @@ def test_words_keep_their_space_and_numbers_and_ideographs_stand_alone() -> None
     assert tokenizer.tokens(tokenizer.encode("cats1992")) == ["c", "a", "t", "s", "1992"]
 
 
+def test_symbols_are_whole_wherever_they_stand_and_words_beside_tags_are_spelt() -> None:
+    phonemes = [*["b ɔ̃ ʒ u ʁ", "ʒ u ʁ", "u b ɔ̃"] * 40, "p"]
+    tokenizer = Tokenizer.train(phonemes, "symbol")
+    assert tokenizer.tokens(tokenizer.encode("ʁ ɔ̃ b")) == [" ʁ", " ɔ̃", " b"]
+    assert tokenizer.tokens(tokenizer.encode("b p")) == [" b", " ", "p"]
+    assert tokenizer.decode(tokenizer.encode("b  ʒ ")) == "b  ʒ "
+    lemmas = [f"{first}{second}{last}" for first in "abcdef" for second in "aeiou" for last in "klmnop"]
+    tagged = [f"{lemma} V;{tense};{person}" for lemma in lemmas for tense in ("PST", "PRS") for person in "123"]
+    tokenizer = Tokenizer.train(tagged, "symbol")
+    assert tokenizer.tokens(tokenizer.encode("bak V;PST;3")) == [" ", "b", "a", "k", " V", ";PST", ";3"]
+
+
+def test_letters_are_taken_apart_only_where_they_can_be_put_together_again() -> None:
+    tokenizer = Tokenizer.train(["한국어", "학교 é"], "decomposed")
+    assert tokenizer.tokens(tokenizer.encode("한é")) == ["ᄒ", "ᅡ", "ᆫ", "e", "\u0301"]
+    assert tokenizer.offsets("한é") == [(0, 1)] * 3 + [(1, 2)] * 2
+    as_written = "e\u0301"  # two characters, which composing would make one
+    ids = tokenizer.encode(as_written)
+    assert tokenizer.tokens(ids)[0] == "<0xFF>" and tokenizer.decode(ids) == as_written
+    assert tokenizer.decode(tokenizer.encode("é")) == "é"
+
+
 def test_readable_pieces() -> None:
     bpe = TRAINED["bpe"]
     assert "".join(bpe.tokens(bpe.encode("samedi 15 août"))) == "samedi 15 août"
@@ -92,7 +114,7 @@ def test_training_is_the_same_in_every_process_and_within_size(tmp_path: Path) -
     code = (
         "import sys; from pathlib import Path; from regard.data.tokenizer import Tokenizer\n"
         "texts = [f'le {n} août {n * 7 % 91} mots{n % 13}' for n in range(300)]\n"
-        "for kind in ('character', 'word', 'bpe', 'unigram'):\n"
+        "for kind in ('character', 'decomposed', 'symbol', 'word', 'bpe', 'unigram'):\n"
         "    Tokenizer.train(texts, kind, 330).save(Path(sys.argv[1]) / kind)\n"
         "assert 'torch' not in sys.modules, 'a tokenizer needs no torch'"
     )

@@ -32,6 +32,7 @@ VERBS = (
     "train",
     "translate",
     "evaluate",
+    "export",
     "look",
     "look tree",
     "look ablation",
@@ -148,7 +149,7 @@ def recipes() -> str:
 
 def lessons() -> str:
     """Each lesson with its claim."""
-    rows = ["| lesson | claim | after |", "|---|---|---|"]
+    rows = ["| lesson | claim | source |", "|---|---|---|"]
     return "\n".join([*rows, *(f"| `{one.name}` | {one.claim} | {one.after} |" for one in LESSONS)])
 
 

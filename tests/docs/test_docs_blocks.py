@@ -131,7 +131,8 @@ def stand_in(words: list[str]) -> None:
         stand_in_pictures(Path("data/emoji"))
         return
     pair = words[words.index("--pair") + 1] if "--pair" in words else "en-fr"
-    given = words[words.index("--out") + 1] if "--out" in words else f"data/{words[3]}-{pair}"
+    made = f"data/{words[3]}" if words[3] == "cmudict" else f"data/{words[3]}-{pair}"
+    given = words[words.index("--out") + 1] if "--out" in words else made
     folder = Path(given)
     folder.mkdir(parents=True)
     corpus = load_corpus(DataSettings(corpus="dates", examples=200, dev_examples=10, test_examples=10))

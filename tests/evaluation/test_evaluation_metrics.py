@@ -92,3 +92,12 @@ def test_the_nearest_to_a_reference() -> None:
     assert metrics.nearest(["a cat", "the cat saw a dog", "the cat saw the dog"], "the cat saw the dog") == 2
     assert metrics.nearest(["a cat", "the cat saw a dog"], "the cat saw the dog") == 1
     assert metrics.nearest(["x", "y"], "the cat") == 0
+
+
+def test_edits_are_counted_as_levenshtein_did():
+    assert metrics.edit_distance("kitten", "sitting") == 3
+    assert metrics.edit_distance("", "abc") == metrics.edit_distance("abc", "") == 3
+    assert metrics.edit_distance(["TH", "AO", "T"], ["T", "AO", "T"]) == 1
+    rate = metrics.error_rate([["a", "b"], ["c"]], [["a", "x", "y"], ["c"]], "symbol", resamples=50)
+    assert rate.name == "symbol errors" and rate.value == 50 and rate.low == 0 and rate.high > 50
+    assert metrics.error_rate([""], [""], "letter", resamples=0).value == 0

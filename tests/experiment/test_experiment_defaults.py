@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from regard.config import Plan, TokenizerSettings, settle
 from regard.data.corpus import Corpus, Example, load_corpus
 from regard.experiment import resolve
+from regard.experiment.banner import choices
 from regard.experiment.corpus_statistics import measure_text
 
 WORDS = ["the", "green", "house", "stands", "behind", "an", "old", "tree", "where", "nobody", "ever", "looks"]
@@ -40,7 +43,7 @@ def test_nothing_is_left_open_and_nothing_set_is_changed() -> None:
     config = chosen(corpus(3000, 10))
     open_still = [key for key, value in config.training if value is None]
     assert open_still == ["epochs", "minutes", "init_from", "threads", "processes"]
-    assert None not in config.tokenizer.model_dump().values() and config.model.dropout is not None
+    assert config.tokenizer.kinds == ("bpe", "bpe") and config.model.dropout is not None
     given = {
         "tokenizer": {"kind": "unigram", "size": 777, "shared": False},
         "model": {"preset": "transformer", "dropout": 0.0},
@@ -58,6 +61,49 @@ def test_short_strings_are_spelled_and_sentences_are_not() -> None:
     assert chosen(corpus(3000, 2)).training.metric == "exact"
     long = chosen(corpus(3000, 12))
     assert (long.tokenizer.kind, long.training.metric, long.training.label_smoothing) == ("bpe", "chrf", 0.1)
+
+
+def spelt(count: int = 1500) -> list[Example]:
+    """Words and their sounds, a symbol each."""
+    draw = random.Random(2)
+    words = ["".join(draw.choices("aeiklmnorst", k=draw.randrange(4, 9))) for _ in range(count)]
+    return [Example(word, " ".join(f"{letter.upper()}1" for letter in word)) for word in words]
+
+
+def test_each_side_has_the_tokenizer_that_suits_it() -> None:
+    pronunciation = chosen(own(spelt())).tokenizer
+    assert pronunciation.kinds == ("character", "symbol") and not pronunciation.shared
+    draw = random.Random(1)
+    tagged = [
+        Example(f"{pair.source} V;{draw.choice(['PST', 'PRS'])};{draw.choice('123')}", f"{pair.source}ed")
+        for pair in spelt()
+    ]
+    assert chosen(own(tagged)).tokenizer.kinds == ("symbol", "character")
+    syllables = [chr(0xAC00 + draw.randrange(11172)) for _ in range(500)]
+    hangul = [Example("".join(draw.choices(syllables, k=3)), "".join(draw.choices("abk", k=4))) for _ in range(400)]
+    assert chosen(own(hangul)).tokenizer.kinds == ("decomposed", "character")
+    chinese = [Example("".join(draw.choices("一二三四五六七八九十百千", k=5)), f"{place}") for place in range(400)]
+    assert chosen(own(chinese)).tokenizer.kinds == ("character", "character")
+    assert chosen(own(spelt()), tokenizer={"kind": "bpe"}).tokenizer.kinds == ("bpe", "bpe")
+    assert chosen(own(spelt()), tokenizer={"target_kind": "bpe"}).tokenizer.kinds == ("character", "bpe")
+    assert chosen(own(spelt()), model={"preset": "transformer-language"}).tokenizer.kinds == ("character", "character")
+    assert chosen(own(spelt()), model={"preset": "lstm-classifier"}).tokenizer.kinds[0] == "character"
+
+
+def test_captions_of_words_seen_once_are_put_together_of_pieces() -> None:
+    once = [Example(f"{place}.png", f"thing{place} here") for place in range(40)]
+    often = [Example(f"{place}.png", f"thing{place % 3} here") for place in range(40)]
+    for train, kind in ((once, "bpe"), (often, "word")):
+        captions = replace(own(train), task="captioning", images=Path(), tokenizer=TokenizerSettings())
+        assert chosen(captions, model={"preset": "image-lstm"}).tokenizer.kind == kind
+
+
+def test_a_run_says_what_it_chose_and_why() -> None:
+    lines = choices(chosen(own(spelt()), model={"dropout": 0.25}))
+    assert len(lines) == 3 and lines[0].startswith("chosen, tokens: source_kind character (short strings, ")
+    assert "kind symbol (11 symbols parted by spaces)" in lines[0] and "shared no" in lines[0]
+    assert "width 128" in lines[1] and "dropout" not in lines[1], "what was set is not chosen"
+    assert "metric exact" in lines[2]
 
 
 def test_dropout_falls_and_batches_grow_with_the_corpus() -> None:

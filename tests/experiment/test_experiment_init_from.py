@@ -82,7 +82,7 @@ def test_a_depth_of_ones_own_is_that_of_both_sides(earlier: Path, tmp_path: Path
 
 
 def test_what_the_other_has_and_this_cannot_is_left_out(tmp_path: Path) -> None:
-    """Attention that asks with tokens, for a model without attention: only what both have is taken over."""
+    """Attention with tokens in its query, for a model without attention: only what both have is taken over."""
     asking = {"model": {"preset": "lstm-additive", "width": 16, "depth": 1, "query": "state-and-token"}}
     run_experiment(settle({**EARLIER, **asking}), tmp_path / "asking", progress=False)
     found = new_setup(later(tmp_path / "asking", model={"preset": "lstm-fixed", "width": 16}))

@@ -24,7 +24,9 @@ from regard.experiment import RunResult, resolve, run_experiment
 from regard.experiment.setup import Setup
 from regard.experiment.validation import make_validate
 from regard.training.loop import Validate
+from regard.training.microbatches import Accumulated, Position
 from regard.training.report import ProgressLine, StepReport, read_metrics
+from regard.training.team import Team
 from regard.weights import read_tensors
 
 TINY: dict[str, Any] = {
@@ -192,7 +194,7 @@ def test_a_training_that_went_astray_says_so(
 
 
 @pytest.mark.parametrize("step", [3, 5, 12])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_saves_and_resume_ends_with_the_same_weights(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, number: signal.Signals
 ) -> None:
@@ -201,7 +203,7 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_weights(
     stopped = go(tmp_path / "run")
     assert signal.getsignal(number) == before
     assert (stopped.status, stopped.step) == ("interrupted", step)
-    assert f"go on with `regard train --out {tmp_path / 'run'} --resume`" in stopped.summary()
+    assert f"continue with `regard train --out {tmp_path / 'run'} --resume`" in stopped.summary()
     load_run(tmp_path / "run")  # usable as it is
     moved = shutil.move(tmp_path / "run", tmp_path / "elsewhere")
     result = go(moved, resume=True)
@@ -268,6 +270,104 @@ def test_a_crash_loses_only_what_came_after_the_checkpoint(
     assert_same_run(whole, tmp_path / "run")
 
 
+def test_what_was_begun_and_never_became_a_run_can_be_begun_again(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The power fails before each of the files that a run starts with."""
+    writes = 0
+    replace_file = Path.replace
+
+    def failing(path: Path, target: Path) -> Path:
+        nonlocal writes
+        writes += 1
+        if writes > survived:
+            raise RuntimeError("the power fails")
+        return replace_file(path, target)
+
+    for survived in range(6):
+        out, writes = tmp_path / str(survived), 0
+        with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+            patch.setattr(Path, "replace", failing)
+            go(out)
+        assert not (out / "run.json").exists()
+        go(out, None if survived % 2 else tiny(), resume=bool(survived % 2 and (out / "recipe.toml").exists()))
+        assert_same_run(whole, out)
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_damaged_state_is_replaced_by_the_one_before(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    out = tmp_path / "run"
+    at_step(monkeypatch, 12, lambda: signal.raise_signal(signal.SIGINT))
+    go(out)
+    newest = out / "training.safetensors"
+    if damage == "cut":
+        newest.write_bytes(newest.read_bytes()[:-100])
+    else:
+        newest.unlink()
+    run_experiment(Settings(), out, resume=True)
+    said = capsys.readouterr().err.splitlines()[0]
+    assert said.endswith("; the run goes on from the state before it, of step 10"), said
+    assert_same_run(whole, out)
+    assert not (out / "training.previous.safetensors").exists()  # the run has ended
+
+
+def diverge_at(monkeypatch: pytest.MonkeyPatch, step: int, times: int) -> None:
+    """The loss of this step is not a number, so many times."""
+    accumulate = Team.accumulate
+
+    def accumulated(team: Team, position: Position) -> Accumulated | None:
+        nonlocal times
+        result = accumulate(team, position)
+        if position.step != step or times == 0 or result is None:
+            return result
+        times -= 1
+        return replace(result, loss=replace(result.loss, nll=torch.tensor(torch.nan)))
+
+    monkeypatch.setattr(Team, "accumulate", accumulated)
+
+
+def test_a_divergence_ends_the_run_before_it_harms(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(UserError) as caught:
+        diverge_at(patch, 8, 1)
+        go(tmp_path / "run")
+    assert "step 8 (batch " in str(caught.value) and "the loss is nan" in str(caught.value)
+    assert "training.on_divergence = 'halve'" in str(caught.value) and "\n" not in str(caught.value)
+    go(tmp_path / "run", resume=True)
+    assert_same_run(whole, tmp_path / "run")
+
+
+def test_after_a_divergence_the_run_goes_back_and_halves_the_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tiny(training={"on_divergence": "halve"})
+    with monkeypatch.context() as patch:
+        diverge_at(patch, 8, 2)
+        result = go(tmp_path / "run", settings)
+    assert result.status == "finished"
+    lines = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    assert [line["step"] for line in lines] == list(range(1, 15))
+    planned = [line["rate"] for line in read_metrics(go(tmp_path / "plain").path / "metrics.jsonl")]
+    halved = [line["rate"] / rate for line, rate in zip(lines, planned, strict=True)]
+    assert halved == pytest.approx([1] * 5 + [0.25] * 9, rel=1e-4)
+    # stopped and resumed after it, the run is the same
+    with monkeypatch.context() as patch:
+        diverge_at(patch, 8, 2)
+        at_step(patch, 9, lambda: signal.raise_signal(signal.SIGINT))
+        go(tmp_path / "stopped", settings)
+    go(tmp_path / "stopped", resume=True)
+    assert_same_run(tmp_path / "run", tmp_path / "stopped")
+
+
+def test_a_run_that_always_diverges_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    diverge_at(monkeypatch, 3, -1)
+    with pytest.raises(UserError, match=r"step 3 .* the loss is nan"):
+        go(tmp_path / "run", tiny(training={"on_divergence": "halve"}))
+
+
 def test_a_full_disk_stops_with_a_line_and_can_be_resumed(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,7 +401,7 @@ def test_a_run_that_lost_its_state_is_not_trained_over(whole: Path, tmp_path: Pa
     with pytest.raises(UserError) as caught:
         go(out, resume=True)
     missing = f"{out / 'training.safetensors'} is missing, and without it the run cannot go on; restore it, or train"
-    assert str(caught.value) == f"{missing} anew from {out / 'recipe.toml'}"
+    assert str(caught.value) == f"{missing} again from {out / 'recipe.toml'}"
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
@@ -380,7 +480,7 @@ def test_a_changed_setting_is_refused_by_name(
 
 
 def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds a run already; go on with `regard train"):
+    with pytest.raises(UserError, match="holds a run already; continue with `regard train"):
         go(whole)
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(UserError, match="not an empty directory; choose another --out"):

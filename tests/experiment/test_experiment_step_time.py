@@ -16,9 +16,9 @@ MUCH = corpus(100_000, 5)
     ("batches", "step", "steps"),
     [
         (0.5, 0.01, 1500),  # fewer would teach nothing
-        (100, 0.1, 4000),  # forty passes
-        (200, 0.3, 5000),  # 25 minutes, for eight passes take eight
-        (1000, 0.3, 8000),  # eight passes: forty minutes
+        (100, 0.1, 4000),  # forty epochs
+        (200, 0.3, 5000),  # 25 minutes, for eight epochs take eight
+        (1000, 0.3, 8000),  # eight epochs: forty minutes
         (3000, 0.3, 10_000),  # fifty minutes, and no more
         (3000, 30, 200),  # whatever it takes
     ],

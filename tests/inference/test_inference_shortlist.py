@@ -1,4 +1,4 @@
-"""A short list gives what the whole model gives where only its tokens may be written."""
+"""A shortlist gives what the whole model gives where only its tokens may be written."""
 
 from __future__ import annotations
 

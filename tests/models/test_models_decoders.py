@@ -46,8 +46,8 @@ def additive(decoder: nn.Module, memory: Memory, query: Tensor) -> Tensor:
     [("first-state", "state"), ("every-step", "state"), ("attention", "state"), ("attention", "state-and-token")],
 )
 def test_a_recurrent_decoder_written_out(tiny, rows, kind: str, context: str, query: str) -> None:
-    """s_t = f([y_(t-1), c_t], s_(t-1)) and p(y_t) from [s_t, y_(t-1), c_t]; the top layer's last state asks, alone or
-    with the token."""
+    """s_t = f([y_(t-1), c_t], s_(t-1)) and p(y_t) from [s_t, y_(t-1), c_t]; the query is the top layer's last state,
+    alone or with the token."""
     fields = {"encoder": "rnn", "decoder": "rnn", "cell": kind, "context": context, "query": query}
     model = tiny(None, encoder_width=10, decoder_width=12, depth=2, **fields)
     decoder, memory = model.decoder, model.encode(rows.source, rows.mask)
@@ -65,8 +65,8 @@ def test_a_recurrent_decoder_written_out(tiny, rows, kind: str, context: str, qu
         if context == "every-step":
             parts.append(memory.summary)
         if context == "attention":
-            asks = hidden(states[1]) if query == "state" else hidden(states[1]) + decoder.token_proj(parts[0])
-            parts.append(additive(decoder, memory, asks))
+            query_state = hidden(states[1]) if query == "state" else hidden(states[1]) + decoder.token_proj(parts[0])
+            parts.append(additive(decoder, memory, query_state))
         states[0] = cells[0](torch.cat(parts, 1), states[0])
         states[1] = cells[1](hidden(states[0]), states[1])
         readout = torch.tanh(decoder.readout_proj(torch.cat((hidden(states[1]), *parts), 1)))

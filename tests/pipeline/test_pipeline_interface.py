@@ -90,3 +90,60 @@ def test_evaluations(translator: regard.Pipeline, language_run: Path, classifier
     report = translator.evaluate(translator.run.examples("test"), translator.search)
     assert isinstance(report, TranslationReport)
     assert report.exact.value >= 90
+
+
+def test_the_view_of_an_output(translator: regard.Pipeline) -> None:
+    record = translator.view("abc", search=translator.search_with(beams=3, n_best=2))
+    assert record.text == "abc" == record.outputs[0].text and len(record.outputs) == 2
+    assert record.score == record.outputs[0].score and record.task == "translation"
+    assert [position.alternatives[0].id for position in record.predictions] == [one.id for one in record.predictions]
+    result = translator.translate("abc", beams=1)
+    assert sum(position.log_prob for position in record.predictions) == pytest.approx(result.log_prob, abs=1e-3)
+    with pytest.raises(regard.UserError, match="not both"):
+        translator.view("a", target="a", prefix=[5])
+    with pytest.raises(regard.UserError, match="no attention is called"):
+        translator.view("a", first="nope")
+
+
+def test_another_word_is_chosen_and_the_rest_rewritten(translator: regard.Pipeline) -> None:
+    ids = translator.run.target_codec.encode("d")
+    for search in (translator.search_with(beams=1), translator.search_with(beams=3)):
+        record = translator.view("abc", prefix=ids, search=search)
+        assert record.text.startswith("d") and record.predictions[0].id == ids[0]
+        assert record.predictions[0].log_prob < -1  # the model would have said a
+    assert translator.view("abc", prefix=[*ids, EOS]).text == "d"
+    assert translator.view("abc", target="d").text == "d"
+    for prefix in ([BOS], [EOS, 5], [10**6]):
+        with pytest.raises(regard.UserError, match="is no id of a token"):
+            translator.view("abc", prefix=prefix)
+
+
+def test_what_if(translator: regard.Pipeline) -> None:
+    """Without the one cross-attention nothing of the source reaches the output; a hidden word is not copied."""
+    cross = "decoder.layers.0.cross_attention"
+    blind = translator.changed(silence=[cross])
+    assert blind.translate("abc").text == blind.translate("dcb").text
+    flat = translator.changed(uniform=[f"{cross}.0"]).view("abc")
+    (attention,) = (each for each in flat.maps if each.name == cross)
+    assert attention.weights[0][0] == [0.25] * 4 != attention.weights[1][0]
+    hidden = translator.changed(hide=[1])
+    record = hidden.view("ab dc")
+    assert hidden.translate("ab dc").text == record.text == translator.translate("ab ").text
+    assert [word.hidden for word in record.source_words] == [False, True] and record.changes.hide == (1,)
+    assert hidden.trace("ab dc", "a").source_tokens == translator.trace("ab ", "a").source_tokens
+    assert translator.view("abc").text == "abc"  # the pipeline itself is as it was
+
+
+def test_views_of_every_kind_of_model(language_run: Path, classifier_run: Path) -> None:
+    language = regard.load(language_run)
+    record = language.view("The ", search=language.search_with(max_tokens=3))
+    assert record.given == len(language.run.target_codec.encode("The ")) and record.maps == ()
+    assert len(record.predictions) == len(record.output_tokens) == record.given + 3
+    chosen = record.predictions[record.given].alternatives[1]
+    onward = language.view("The ", prefix=[chosen.id], search=language.search_with(max_tokens=2))
+    assert onward.output_tokens[onward.given] == chosen.token
+    classifier = regard.load(classifier_run)
+    seen = classifier.view("a house")
+    assert seen.predictions[0].alternatives[0].token == seen.text and len(seen.predictions) == 1
+    with pytest.raises(regard.UserError, match="this run gives a class"):
+        classifier.view("a house", prefix=[3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,7 @@ from regard.data.batches import make_batch, plan
 from regard.errors import UserError
 from regard.evaluation.evaluate import teacher_forced
 from regard.training.checkpoint_selection import record_validation, select_checkpoint
-from regard.training.loop import total_steps, train
+from regard.training.loop import Divergence, total_steps, train
 from regard.training.microbatches import microbatch_plan
 from regard.training.report import StepReport
 from regard.training.state import TrainingState, restore
@@ -221,8 +222,11 @@ def test_a_loss_that_is_no_number_is_an_error_before_it_harms() -> None:
     before = clone_weights(weights_of(state.model))
     parameter = next(state.model.parameters())
     parameter.register_hook(lambda gradient: gradient * torch.nan)
-    with pytest.raises(UserError, match=r"training.rate = 0.003: the gradient of step 1 is nan"):
+    with pytest.raises(Divergence) as caught:
         run(state, training)
+    assert re.match(
+        r"step 1 \(batch 1 of \d+ of epoch 1\): the gradient is nan at a learning rate of", str(caught.value.refusal())
+    )
     assert all(torch.equal(before[name], value) for name, value in weights_of(state.model).items())
     assert state.progress.step == 0
 

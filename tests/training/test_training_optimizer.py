@@ -33,11 +33,11 @@ def stepped(model: Model, optimizer: str, **settings: float | None) -> tuple[Opt
 @pytest.mark.parametrize("shape", [(16, 16), (32, 64), (200, 8)])
 def test_singular_values_become_one(shape: tuple[int, int]) -> None:
     matrix = torch.randn(shape, generator=torch.Generator().manual_seed(1)) * 37
-    found = orthogonal(torch.stack((torch.ones(shape), matrix)))[1]
+    orthogonal_matrix = orthogonal(torch.stack((torch.ones(shape), matrix)))[1]
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
-    told = values / values.norm() > 0.01  # a direction that hardly exists stays small
-    assert ((torch.linalg.svdvals(found)[told] - 1).abs() < 0.25).all()
-    assert torch.cosine_similarity(found.flatten(), (left @ right).flatten(), dim=0) > 0.97
+    clear = values / values.norm() > 0.01  # a direction that hardly exists stays small
+    assert ((torch.linalg.svdvals(orthogonal_matrix)[clear] - 1).abs() < 0.25).all()
+    assert torch.cosine_similarity(orthogonal_matrix.flatten(), (left @ right).flatten(), dim=0) > 0.97
     assert torch.equal(orthogonal(torch.zeros(1, *shape)), torch.zeros(1, *shape))
 
 
@@ -81,7 +81,7 @@ def test_matrices_and_tables_decay_apart_from_the_gradient(optimizer: str, proce
     model = model_of("transformer")
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(0.1)  # biases begin as nought
+            parameter.add_(0.1)  # biases begin as zero
     before = {name: one.detach().clone() for name, one in model.named_parameters()}
     _, moved = stepped(model, optimizer, weight_decay=0.5, processes=processes, threads=1)
     _, without = stepped(model_of("transformer"), optimizer)

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from regard.config import ModelPlan
 from regard.data.lexicon import Lexicon
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizer import PAD
 from regard.files import write_text
+from regard.inference.ctranslate2.vocabularies import Entries, Vocabularies, vocabularies_of_ids
 from regard.inference.incremental.model import IncrementalModel
 from regard.models.seq2seq import Model, Seq2Seq
 from regard.models.transformer import TransformerDecoder, TransformerEncoder
@@ -28,6 +29,7 @@ POSITIONS = 2048  # rows of sinusoids that are written down; what is longer is d
 VOCABULARY_MAP = "vmap.txt"  # the name that ctranslate2 looks for
 MAPPED = 64  # target tokens of a source token in it, however many sentences a batch has
 MARK = "weights.txt"  # which weights a built model has
+NEVER = -1e9  # the logit of what is never written
 CONVERTER = 2  # to be raised when what is built changes
 WANTED = {
     "head_layout": ("split",),
@@ -40,17 +42,23 @@ WANTED = {
 
 def why_not(config: ModelPlan, model: Model | IncrementalModel) -> str | None:
     """Why this model cannot run on CTranslate2, or None."""
+    problem = unsuited(config, model)
+    return None if problem is None else f"{problem}; take --engine torch"
+
+
+def unsuited(config: ModelPlan, model: Model | IncrementalModel) -> str | None:
+    """The same without a remedy."""
     try:
         import ctranslate2  # noqa: F401
     except ImportError:
-        return "ctranslate2 is not installed: pip install 'regard[fast]'"
+        return "ctranslate2 is not installed (pip install 'regard[fast]')"
     if not (isinstance(model, Seq2Seq) and config.is_transformer):
-        return "only a Transformer with encoder and decoder runs on ctranslate2; take --engine torch"
+        return "only a Transformer with encoder and decoder runs on ctranslate2"
     for key, allowed in WANTED.items():
         value = getattr(config, key)
         if value not in allowed:
             takes = " or ".join(allowed)
-            return f"model.{key} = {value!r} does not run on ctranslate2, which takes {takes}; take --engine torch"
+            return f"model.{key} = {value!r} does not run on ctranslate2, which takes {takes}"
     return None
 
 
@@ -67,9 +75,8 @@ def built_model(
     mark = _fingerprint(model, config, lexicon)
     if not anew and (destination / MARK).is_file() and (destination / MARK).read_text(encoding="utf-8") == mark:
         return destination
-    spec = _specification(model, config)
-    spec.validate()
-    spec.optimize(quantization=None if precision == "float32" else precision)
+    assert isinstance(model, Seq2Seq)
+    spec = specification(model, config, _vocabularies_of(model), precision)
     draft = Path(tempfile.mkdtemp(prefix=f".{destination.name}-", dir=folder))  # it takes its name when it is whole
     spec.save(str(draft))
     if lexicon is not None:
@@ -99,11 +106,16 @@ def _vocabulary_map(lexicon: Lexicon) -> str:
     return "".join(f"{token}\t{' '.join(map(str, ids.tolist()))}\n" for token, ids in lists)
 
 
-def _specification(model: Model, config: ModelPlan) -> Any:
+def _vocabularies_of(model: Seq2Seq) -> Vocabularies:
+    assert isinstance(model.encoder, TransformerEncoder)
+    return vocabularies_of_ids(len(model.encoder.embedding.weight), len(model.decoder.output.weight))
+
+
+def specification(model: Seq2Seq, config: ModelPlan, vocabularies: Vocabularies, precision: Precision) -> Any:
+    """What CTranslate2 saves as a model."""
     from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     from ctranslate2.specs.common_spec import Activation
 
-    assert isinstance(model, Seq2Seq)
     encoder, decoder = model.encoder, model.decoder
     assert isinstance(encoder, TransformerEncoder) and isinstance(decoder, TransformerDecoder)
     shape = {
@@ -115,18 +127,20 @@ def _specification(model: Model, config: ModelPlan) -> Any:
     spec = TransformerSpec(
         TransformerEncoderSpec(len(encoder.layers), **shape), TransformerDecoderSpec(len(decoder.layers), **shape)
     )
-    _encoder(spec.encoder, encoder)
-    _decoder(spec.decoder, decoder)
-    for key, size in (("source", len(encoder.embedding.weight)), ("target", len(decoder.output.weight))):
-        getattr(spec, f"register_{key}_vocabulary")([str(token) for token in range(size)])
-    marks = {"unk_token": PAD, "bos_token": BOS, "eos_token": EOS, "decoder_start_token": BOS}
-    for key, token in marks.items():
-        setattr(spec.config, key, str(token))
+    _encoder(spec.encoder, encoder, vocabularies.source)
+    _decoder(spec.decoder, decoder, vocabularies.target)
+    spec.register_source_vocabulary(list(vocabularies.source.names))
+    spec.register_target_vocabulary(list(vocabularies.target.names))
+    marks: Any = spec.config
+    marks.unk_token, marks.bos_token, marks.eos_token = vocabularies.unknown, vocabularies.bos, vocabularies.eos
+    marks.decoder_start_token, marks.add_source_eos = vocabularies.bos, vocabularies.adds_eos
+    spec.validate()
+    spec.optimize(quantization=None if precision == "float32" else precision)
     return spec
 
 
-def _encoder(spec: Any, encoder: TransformerEncoder) -> None:
-    spec.embeddings[0].weight = _array(encoder.embedding.weight)
+def _encoder(spec: Any, encoder: TransformerEncoder, entries: Entries) -> None:
+    spec.embeddings[0].weight = _rows(encoder.embedding.weight, entries)
     spec.position_encodings.encodings = _positions(encoder.positions)
     for layer_spec, layer in zip(spec.layer, encoder.layers, strict=True):
         _self_attention(layer_spec.self_attention, layer.self_attention, layer.self_residual)
@@ -134,11 +148,13 @@ def _encoder(spec: Any, encoder: TransformerEncoder) -> None:
     _last_norm(spec, encoder.norm)
 
 
-def _decoder(spec: Any, decoder: TransformerDecoder) -> None:
-    spec.embeddings.weight = _array(decoder.embedding.weight)
+def _decoder(spec: Any, decoder: TransformerDecoder, entries: Entries) -> None:
+    spec.embeddings.weight = _rows(decoder.embedding.weight, entries)
     if hasattr(spec, "position_encodings"):  # not where attention turns its queries and keys
         spec.position_encodings.encodings = _positions(decoder.positions)
-    spec.projection.weight, spec.projection.bias = _array(decoder.output.weight), _array(decoder.output.bias)
+    spec.projection.weight, bias = _rows(decoder.output.weight, entries), _rows(decoder.output.bias, entries)
+    bias[[index for index, row in enumerate(entries.rows) if row is None or index in entries.silent]] = NEVER
+    spec.projection.bias = bias
     for layer_spec, layer in zip(spec.layer, decoder.layers, strict=True):
         _self_attention(layer_spec.self_attention, layer.self_attention, layer.self_residual)
         assert layer.cross_attention is not None and layer.cross_residual is not None
@@ -183,6 +199,14 @@ def _positions(positions: PositionalEmbedding) -> Any:
     if positions.kind == "none":
         return np.zeros((POSITIONS, positions.width), dtype=np.float32)
     return sinusoid(torch.arange(POSITIONS), positions.width).numpy()
+
+
+def _rows(table: Tensor, entries: Entries) -> Any:
+    """The rows of a table or of a bias in the order of the entries; zeros where the model has none."""
+    numbers = torch.tensor([-1 if row is None else row for row in entries.rows])
+    chosen = table.detach()[numbers.clamp_min(0)]
+    chosen[numbers < 0] = 0
+    return _array(chosen)
 
 
 def _array(tensor: Tensor) -> Any:

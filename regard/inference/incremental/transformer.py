@@ -127,6 +127,7 @@ class IncrementalTransformer(IncrementalModel):
 
     def encode(self, source: Tensor, mask: Tensor) -> SourceCache:
         memory = self.encoder(source, mask)
+        mask = memory.mask  # of images it is not that of the source
         (batch, length), layers = mask.shape, len(self.layers)
         keys_values = F.linear(memory.states, self.source_proj).view(batch, length, layers, 2 * self.heads, -1)
         padding = None

@@ -1,0 +1,40 @@
+"""regard export."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def export(
+    run: Path,
+    /,
+    *,
+    to: Literal["ctranslate2"],
+    out: Path,
+    precision: Literal["float32", "int8"] = "float32",
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Write a run for another program. What would be lost is said before anything is written.
+
+    Parameters
+    ----------
+    run
+        A run directory.
+    to
+        The format: ctranslate2 is a folder for CTranslate2.
+    out
+        The folder or file to write; it must not be there.
+    precision
+        Of the weights.
+    force
+        Also where the other program's tokenizer gives other pieces for more than one in a thousand.
+    """
+    from regard.interop import export_run
+
+    for line in export_run(run, to, out, force, precision).summary():
+        print(line, file=sys.stderr)
+    return 0

@@ -1,0 +1,56 @@
+"""A run for another program: which formats there are, and the one function that writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from regard.checkpoint import Run, load_run
+from regard.errors import UserError
+from regard.inference.ctranslate2.conversion import Precision
+from regard.interop.identity import PieceIdentity
+from regard.interop.places import check_place
+
+ExportFormat = Literal["ctranslate2"]
+ROUNDED = ("ctranslate2",)  # formats that hold int8, too
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, and where."""
+
+    path: Path
+    format: ExportFormat
+    identity: PieceIdentity | None  # of the tokenizer that was written; None: there is none
+    usage: str  # how to load it, in a line
+
+    def summary(self) -> list[str]:
+        """For people, a line each."""
+        pieces = [] if self.identity is None else [f"tokenizer: {self.identity}"]
+        return [f"wrote {self.path} ({self.format})", *pieces, f"use it: {self.usage}"]
+
+
+def export_run(
+    run: Path | str | Run,
+    to: ExportFormat,
+    out: Path | str,
+    force: bool = False,
+    precision: Precision = "float32",
+) -> Exported:
+    """Write a run as `to` into `out`, which must not be there. What cannot be said in that format is refused.
+
+    force: also where the tokenizer gives other pieces. precision: float32, or int8 where the format has it.
+    """
+    place = Path(out)
+    if to not in get_args(ExportFormat):
+        raise UserError(f"--to {to} is unknown; formats: {', '.join(get_args(ExportFormat))}")
+    if precision != "float32" and to not in ROUNDED:
+        raise UserError(f"--precision {precision}: {to} is written in float32; leave it out")
+    check_place(place)
+    run = run if isinstance(run, Run) else load_run(run)
+    match to:
+        case "ctranslate2":
+            from regard.interop.ctranslate2_folder import USAGE, write_ctranslate2
+
+            return Exported(place, to, write_ctranslate2(run, place, precision, force), USAGE)
