@@ -12,7 +12,8 @@ from regard.data.corpus import Example
 from regard.data.inventory import Inventory, take_inventory
 from regard.data.placeholders import difference, find_placeholders
 
-SAMPLED = 10_000  # pairs that are searched for placeholders
+SAMPLED = 4000  # pairs that are searched for placeholders
+PLACEHOLDERS_SHARE, PLACEHOLDERS_PAIRS = 0.01, 100
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class CorpusStatistics:
     cells: int = 0  # positions of an image
     words_once: float = 0.0  # share of the words of captions that are seen once
     placeholders: float = 0.0  # share of the pairs that hold the same placeholders on both sides
+
+    @property
+    def teaches_placeholders(self) -> bool:
+        """Enough pairs hold some to learn to place them; otherwise the attention tells where they belong."""
+        return self.placeholders >= PLACEHOLDERS_SHARE and self.placeholders * self.pairs >= PLACEHOLDERS_PAIRS
 
     @property
     def longer(self) -> float:

@@ -21,7 +21,6 @@ SPELT = {"character", "decomposed", "symbol"}  # kinds of tokenizer
 SHORT = 25  # tokens in the mean, of the longer side, below which texts are spelt
 SEEN_ONCE = 0.05  # share of the words of captions above which they are put together of pieces
 SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces
-PLACEHOLDERS_SHARE, PLACEHOLDERS_PAIRS = 0.01, 100
 # The epochs in which weights fade by their decay, and the most that was of use:
 # docs/experiments/multi30k-transformer.md#weight-decay-on-all-pairs
 FADING_EPOCHS, MOST_DECAY = 8, 0.3
@@ -66,8 +65,9 @@ def choose_tokenizer(
         size = Choice(suggested.size, suits)
     else:
         size = Choice(_size(used, statistics), f"for {statistics.text:,.0f} characters of text")
+    placeholders = Choice(statistics.teaches_placeholders, f"{statistics.placeholders:.1%} of the pairs hold some")
     shared = _choose_shared(kinds, given, suggested, statistics)
-    return {**kinds, "size": size, "shared": shared, "placeholders": _choose_placeholders(statistics)}
+    return {**kinds, "size": size, "shared": shared, "placeholders": placeholders}
 
 
 def _choose_kinds(model: ModelPlan, given: TokenizerSettings, statistics: CorpusStatistics) -> Choices:
@@ -105,13 +105,6 @@ def _choose_shared(
     if source != (given.target_kind or kind):
         return Choice(False, "the sides differ in kind")
     return Choice(statistics.overlap > 0.8, f"{statistics.overlap:.0%} of the letters are used on both sides")
-
-
-def _choose_placeholders(statistics: CorpusStatistics) -> Choice:
-    """Symbols are learned where enough pairs hold them; otherwise placeholders are put back by the attention."""
-    share = statistics.placeholders
-    enough = share >= PLACEHOLDERS_SHARE and share * statistics.pairs >= PLACEHOLDERS_PAIRS
-    return Choice(enough, f"{share:.1%} of the pairs hold placeholders")
 
 
 def shared_by_model(model: ModelPlan) -> Choice | None:

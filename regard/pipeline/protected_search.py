@@ -7,7 +7,7 @@ tells where it belongs. What is still not right says so in `Result.review`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -30,6 +30,7 @@ from regard.pipeline.protection import (
     SourceMessage,
     check_placeholders,
     constraints_of,
+    cut_added,
     protect,
 )
 from regard.pipeline.result import EMPTY, Result
@@ -52,9 +53,11 @@ class Segment:
 class ProtectedSearch:
     """Searches for one model; made anew for each call, it only keeps what it looked up."""
 
-    def __init__(self, model: SourceToText, glossary: Glossary | None) -> None:
+    def __init__(
+        self, model: SourceToText, encode: Callable[[Sequence[str]], Sequence[Source]], glossary: Glossary | None
+    ) -> None:
         assert isinstance(model.target_codec, Tokenizer)
-        self._model, self._glossary = model, glossary
+        self._model, self._encode, self._glossary = model, encode, glossary
         self._target = model.target_codec
         self._symbols = symbols_of(model.source_codec, model.target_codec) or PlaceholderSymbols()
 
@@ -110,7 +113,7 @@ class ProtectedSearch:
     ) -> dict[int, Result]:
         """The result of each of these rows, which may need a review."""
         segments: list[Segment] = []
-        sources = self._model.source_codec.encode_batch([text.masked.text for text in protected.values()])
+        sources = self._encode([text.masked.text for text in protected.values()])
         for (row, text), source in zip(protected.items(), sources, strict=True):
             terms = tuple(dict.fromkeys(self._glossary.find(texts[row]))) if self._glossary else ()
             symbols = constraints_of(text.masked, self._target)
@@ -195,9 +198,7 @@ class ProtectedSearch:
         """The result with the source's placeholders, and what is wrong with it."""
         output = result.text
         if segment.protected.removed:
-            output = project(
-                output, segment.protected.masked.text, segment.protected.removed, self._alignment(segment, result)
-            )
+            output = self._projected(segment, result)
         output = segment.protected.masked.restore(output)
         differ = check_placeholders(segment.text, output)
         terms = tuple(
@@ -208,17 +209,24 @@ class ProtectedSearch:
             return result
         return replace(result, text=output, review=str(differ) if differ else None, terms=terms)
 
-    def _alignment(self, segment: Segment, result: Result) -> WordAlignment:
+    def _projected(self, segment: Segment, result: Result) -> str:
+        """The output with what was removed; without placeholders that the model wrote of its own accord."""
         masked = segment.protected.masked.text
+        output, moved = cut_added(result.text, masked)
+        return project(output, masked, segment.protected.removed, self._alignment(masked, output, moved, result))
+
+    def _alignment(self, masked: str, output: str, moved: Sequence[int], result: Result) -> WordAlignment:
+        """`moved`: where each character of the result's text is in the output."""
         trace = result.trace() if result.ids else None
         names = trace.source_attentions if trace else []
         if trace is None or not names:
-            return WordAlignment.diagonal(masked, result.text)
+            return WordAlignment.diagonal(masked, output)
         weights = trace.source_map(names[-1]).mean().weights[0].numpy()  # (T, S)
-        lengths = [len(self._target.decode(result.ids[:end])) for end in range(len(result.ids) + 1)]
+        ends = [len(self._target.decode(result.ids[:end])) for end in range(len(result.ids) + 1)]
+        lengths = [moved[min(end, len(moved) - 1)] for end in ends]  # half a character is decoded to one of its own
         outputs = list(zip(lengths, accumulate(lengths[1:], max), strict=False))
         sources = list(self._model.source_codec.offsets(masked))
-        return WordAlignment.of(masked, result.text, sources, outputs, weights[: len(outputs), : len(sources)])
+        return WordAlignment.of(masked, output, sources, outputs, weights[: len(outputs), : len(sources)])
 
 
 def _of_message(message: SourceMessage, results: Sequence[Result]) -> Result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from regard.analysis.projection import Removed
@@ -114,6 +115,15 @@ def check_placeholders(source: str, output: str) -> Difference:
     wanted = find_placeholders(source)
     known = {placeholder.key for placeholder in wanted}
     return difference(wanted, [one for one in there if one.kind != "code" or one.key in known])
+
+
+def cut_added(output: str, source: str) -> tuple[str, list[int]]:
+    """The output without placeholders that the source lacks, and where each character and the end are in it."""
+    known = {placeholder.key for placeholder in find_placeholders(source)}
+    cut = [one for one in find_placeholders(output) if one.key not in known and one.kind != "code"]
+    kept = [all(not one.start <= at < one.end for one in cut) for at in range(len(output))]
+    moved = [0, *accumulate(kept)]
+    return "".join(letter for letter, stays in zip(output, kept, strict=True) if stays), moved
 
 
 def _is_tag(placeholder: Placeholder) -> bool:

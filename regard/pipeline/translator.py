@@ -45,7 +45,7 @@ class Translator(SourceToText):
         prefixes: Sequence[Sequence[int]],
     ) -> list[Result]:
         self.check_short_list(search)
-        return ProtectedSearch(self, self._glossary).results(texts, search, progress, prefixes)
+        return ProtectedSearch(self, self._sources, self._glossary).results(texts, search, progress, prefixes)
 
     def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
         """Masked and restored. Tokens of a stream are final, so that what is missing at its end can only be told."""
