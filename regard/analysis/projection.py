@@ -17,7 +17,7 @@ from regard.data.placeholders import Role
 WORD = re.compile(r"\w+|[^\w\s]")
 ENDING = re.compile(r"[\s.!?:;…。！？]*$")
 ENDS = re.compile(r"""$|[\s.,;:!?)\]}>»"'…。、<]""")  # stands after a word without a space
-Place = tuple[int, int]  # of a pair: first and past-last character of the output; of others both are the same
+Extent = tuple[int, int]  # of a pair: first and past-last character of the output; of others both are the same
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Removed:
 class WordAlignment:
     """How much each output word (rows) attends to each source word; both by their spans in the texts."""
 
-    sources: list[Place]
-    targets: list[Place]
+    sources: list[Extent]
+    targets: list[Extent]
     weights: np.ndarray  # (target words, source words)
 
     @classmethod
@@ -45,8 +45,8 @@ class WordAlignment:
         cls,
         source: str,
         output: str,
-        source_tokens: Sequence[Place],
-        output_tokens: Sequence[Place],
+        source_tokens: Sequence[Extent],
+        output_tokens: Sequence[Extent],
         weights: np.ndarray,
     ) -> WordAlignment:
         """weights (T, S) of tokens, whose spans these are: those of a word are summed, or averaged in the output."""
@@ -90,7 +90,7 @@ def project(output: str, source: str, removed: Sequence[Removed], alignment: Wor
     return text + output[done:]
 
 
-def _place(index: int, removed: Sequence[Removed], source: str, output: str, alignment: WordAlignment) -> Place:
+def _place(index: int, removed: Sequence[Removed], source: str, output: str, alignment: WordAlignment) -> Extent:
     placeholder = removed[index]
     if placeholder.pair is not None and placeholder.pair > index:
         start, end = placeholder.position, removed[placeholder.pair].position
@@ -133,8 +133,8 @@ def _top(removed: Sequence[Removed], start: int, end: int) -> list[int]:
 def _insert(
     indices: Sequence[int],
     removed: Sequence[Removed],
-    places: Sequence[Place],
-    bounds: Place,
+    places: Sequence[Extent],
+    bounds: Extent,
     inserted: list[tuple[int, Removed]],
 ) -> None:
     """One after another within the bounds, so that no pair crosses another."""
@@ -150,7 +150,7 @@ def _insert(
         cursor = end
 
 
-def _covers(words: Sequence[Place], tokens: Sequence[Place]) -> np.ndarray:
+def _covers(words: Sequence[Extent], tokens: Sequence[Extent]) -> np.ndarray:
     """(words, tokens) 1 where a token is part of a word."""
     return np.array(
         [[float(first < end and start < last) for first, last in tokens] for start, end in words], np.float32

@@ -18,6 +18,7 @@ from regard.data.image_codec import ImageCodec
 from regard.data.image_store import ImageStore, load_images
 from regard.data.masking import mask_pairs
 from regard.data.sources import token_ids
+from regard.data.tag_labels import TagLabels
 from regard.data.token_store import TokenStore
 from regard.data.tokenizer import Tokenizer
 from regard.data.vocabulary import BOS, EOS, PAD
@@ -32,8 +33,8 @@ class Batch:
 
     source: Tensor  # (B, S) ids + EOS; of images bytes
     source_mask: Tensor  # (B, S) True = real; of images (B, 1)
-    target_in: Tensor  # (B, T) BOS + ids; for classes BOS alone
-    target_out: Tensor  # (B, T) ids + EOS; for classes the class
+    target_in: Tensor  # (B, T) BOS + ids; for classes BOS alone; taggers do not read it
+    target_out: Tensor  # (B, T) ids + EOS; for classes the class, for tags one id a word
     target_mask: Tensor  # (B, T) True = real
     token_count: int  # real target tokens
     rows: tuple[int, ...]  # of the Pairs
@@ -89,6 +90,8 @@ def encode_pairs(
         for index, example in enumerate(examples[start : start + ENCODED_TOGETHER], start):
             if isinstance(target_codec, ClassLabels) and not target_codec.knows(example.target):
                 skipped[index] = "its class is none of the model's"
+            elif isinstance(target_codec, TagLabels) and not target_codec.knows(example.target):
+                skipped[index] = "a tag of it is none of the model's"
             elif index in unreadable:
                 skipped[index] = f"its image: {unreadable[index]}"
             else:
@@ -99,6 +102,9 @@ def encode_pairs(
         targets = target_codec.encode_batch([examples[i].target for i in indices])
         fitting = []
         for index, source, target in zip(indices, sources, targets, strict=True):
+            if isinstance(target_codec, TagLabels) and len(source) != len(target):
+                skipped[index] = "it has not as many tags as words"
+                continue
             if max_tokens is not None and max(len(source), len(target)) > max_tokens:
                 side = "source" if len(source) > max_tokens else "target"
                 skipped[originals[index]] = f"its {side} has more than {max_tokens} tokens"

@@ -1,7 +1,7 @@
 """Codecs: each side of an example as what a model reads or predicts. A text is tokens, an image pixels, a class an id.
 
-A source codec is a Tokenizer or an ImageCodec, a target codec a Tokenizer or ClassLabels. Code outside this room knows
-only the two protocols.
+A source codec is a Tokenizer, WholeWords or an ImageCodec, a target codec a Tokenizer, ClassLabels or TagLabels. Code
+outside this room knows only the two protocols.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec
 from regard.data.masking import PlaceholderSymbols, count_symbols, mask_pairs
 from regard.data.sources import Source
+from regard.data.tag_labels import TagLabels
 from regard.data.tokenizer import Tokenizer
+from regard.data.whole_words import WholeWords
 
 
 class Codec(Protocol):
@@ -25,7 +27,7 @@ class Codec(Protocol):
 
     @property
     def kind(self) -> str:
-        """The kind of tokenizer, "images" or "labels"."""
+        """The kind of tokenizer, "words", "images", "labels" or "tags"."""
         ...
 
     @property
@@ -87,6 +89,8 @@ def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
         assert corpus.images is None
         both = Tokenizer.train([*sources, *targets], source_kind, size, placeholders)
         return both, both
+    if plan.model.is_tagger:
+        return WholeWords.train(sources, size), TagLabels.train(targets)
     if corpus.images is None:
         source = Tokenizer.train(sources, source_kind, size, placeholders)
     else:
@@ -106,6 +110,8 @@ def load_codecs(
     source_file: Path, target_file: Path, plan: Plan, images: Path | None = None
 ) -> tuple[SourceCodec, TargetCodec]:
     """What was saved of `train_codecs`; one file holds both where they are one. Images are read from `images`."""
+    if plan.model.is_tagger:
+        return WholeWords.load(source_file), TagLabels.load(target_file)
     if plan.model.encoder in IMAGE_ENCODERS:
         source = ImageCodec.load(source_file, plan.model.image_size, images or Path())
     else:

@@ -14,6 +14,7 @@ from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.models.language import LanguageModel, TransformerReader
 from regard.models.recurrent import RecurrentDecoder, RecurrentEncoder, RecurrentReader
 from regard.models.seq2seq import Decoder, Encoder, Model, Seq2Seq
+from regard.models.tagger import TaggerModel
 from regard.models.transformer import LayerShape, TransformerDecoder, TransformerEncoder
 from regard.models.vision import Canvas, ConvolutionStem, GridEncoder, LinearStem, PatchEncoder
 from regard.nn.attention import (
@@ -28,6 +29,7 @@ from regard.nn.attention import (
     ScoredAttention,
     Scorer,
 )
+from regard.nn.copying import Pointer
 from regard.nn.embedding import Embedding, Output
 from regard.nn.positions import PositionalEmbedding
 from regard.nn.recurrent import LSTMCell
@@ -58,11 +60,15 @@ def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: boo
         source_embedding = Embedding(source_size, encoder_width, dropout)
         encoder = _build_encoder(config, source_embedding, dropout)
     if config.decoder == "none":
+        if config.pooling == "none":
+            return TaggerModel(encoder, target_size, dropout, limits.get(config.encoder))
         return ClassifierModel(encoder, config.pooling, target_size, dropout, limits.get(config.encoder))
     one_table = source_embedding is not None and shared and config.tied_embeddings and encoder_width == decoder_width
     embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout)
     decoder = _build_decoder(config, embedding, encoder.width, target_size, dropout)
-    return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder))
+    assert shared or not config.pointer, "what is copied must mean the same on both sides"
+    pointer = Pointer(encoder.width, decoder.output) if config.pointer else None
+    return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder), pointer)
 
 
 def _build_image_encoder(config: ModelPlan, words: int, width: int, dropout: float) -> Encoder:
@@ -79,7 +85,9 @@ def _build_encoder(config: ModelPlan, embedding: Embedding, dropout: float) -> E
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     match config.encoder:
         case "rnn":
-            return RecurrentEncoder(embedding, config.cell, config.direction, width, depth, dropout)
+            return RecurrentEncoder(
+                embedding, config.cell, config.direction, width, depth, dropout, _learns_start(config)
+            )
         case "transformer":
             return TransformerEncoder(embedding, positions, shape, depth)
         case "convolution":
@@ -116,11 +124,16 @@ def _build_language(config: ModelPlan, size: int, dropout: float, width: int, li
     _, depth = config.depths
     embedding = Embedding(size, width, dropout)
     if config.decoder == "rnn":
-        reader = RecurrentReader(embedding, config.cell, width, depth, size, config.tied_embeddings, dropout)
+        tied, learned = config.tied_embeddings, _learns_start(config)
+        reader = RecurrentReader(embedding, config.cell, width, depth, size, tied, dropout, learned)
         return LanguageModel(reader, None)
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     output = Output(width, size, embedding if config.tied_embeddings else None)
     return LanguageModel(TransformerReader(embedding, positions, shape, depth, output), limit)
+
+
+def _learns_start(config: ModelPlan) -> bool:
+    return config.first_state == "learned"
 
 
 def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
@@ -135,6 +148,8 @@ def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
         attention_dropout=config.attention_dropout,
         ffn_dropout=dropout if config.ffn_dropout is None else config.ffn_dropout,
         positions=config.positions if config.positions in ("rotary", "alibi") else None,
+        residuals=config.residuals,
+        projected=config.projections == "learned",
     )
 
 
@@ -146,7 +161,8 @@ def _positions(config: ModelPlan, width: int) -> PositionalEmbedding:
 def _attention(config: ModelPlan, query_width: int, memory_width: int) -> Attention:
     if config.score == "multi-head":
         return MultiHeadAttention(query_width, memory_width, config.heads, config.head_layout, config.attention_dropout)
-    return ScoredAttention(_score(config, query_width, memory_width), memory_width, config.attention_dropout)
+    score, proportional = _score(config, query_width, memory_width), config.weighting == "proportional"
+    return ScoredAttention(score, memory_width, config.attention_dropout, proportional)
 
 
 def _score(config: ModelPlan, query_width: int, memory_width: int) -> Scorer:

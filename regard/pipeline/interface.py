@@ -19,7 +19,6 @@ from regard.checkpoint import Run
 from regard.config import SearchSettings
 from regard.data.batches import Batch
 from regard.data.corpus import Example
-from regard.data.glossary import Glossary
 from regard.data.sources import EncodedImage, Source
 from regard.data.vocabulary import EOS
 from regard.errors import UserError
@@ -30,11 +29,12 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
 from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
+from regard.pipeline.extras import Extras
+from regard.pipeline.moves import add_moves
 from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import Result
 from regard.pipeline.search_settings import search_settings
 
-AnyGlossary = Glossary | str | Path | None
 CHUNK = 1024  # texts of a stream that are decoded together
 
 
@@ -47,28 +47,22 @@ class Pipeline(ABC):
         self.model = self.decoding.model
         self.source_codec, self.target_codec = run.source_codec, run.target_codec
         self.changes = ChangeRecord()
-        self._replaced: Mapping[str, Replacement] = {}
-        self._glossary: Glossary | None = None
+        self.replaced: Mapping[str, Replacement] = {}
 
     # --- translating ---------------------------------------------------------------------------------------------
 
     @overload
-    def translate(self, text: str, prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any) -> Result: ...
+    def translate(self, text: str, prefix: Prefix = "", **search: Any) -> Result: ...
     @overload
-    def translate(
-        self, text: Sequence[str], prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any
-    ) -> list[Result]: ...
-    def translate(
-        self, text: str | Sequence[str], prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any
-    ) -> Result | list[Result]:
+    def translate(self, text: Sequence[str], prefix: Prefix = "", **search: Any) -> list[Result]: ...
+    def translate(self, text: str | Sequence[str], prefix: Prefix = "", **search: Any) -> Result | list[Result]:
         """One result a text, in order. `search` sets fields of the recipe's search: beams=5, n_best=3, sample=True …
 
-        `prefix`: what every output must begin with. `glossary`: terms and what they become, as a file or a Glossary.
+        `prefix`: what every output must begin with.
         """
         config = self.search_with(**search)
         texts = [text] if isinstance(text, str) else text
-        model = self.with_glossary(glossary) if glossary is not None else self
-        results = model.translate_all(texts, config, prefixes=[prefix] * len(texts))
+        results = self.translate_all(texts, config, prefixes=[prefix] * len(texts))
         return results[0] if isinstance(text, str) else results
 
     def translate_all(
@@ -93,17 +87,6 @@ class Pipeline(ABC):
         remaining = iter(texts)
         while chunk := list(islice(remaining, CHUNK)):
             yield from self.translate_all(chunk, search, progress)
-
-    def with_glossary(self, glossary: Glossary | str | Path) -> Self:
-        """The same pipeline, whose outputs hold the translations of the glossary's terms."""
-        if self.run.task != "translation":
-            raise UserError(f"a glossary is of translations; this run is for {self.run.task}")
-        data = self.run.plan.data
-        languages = data.source_language, data.target_language
-        known = (languages[0], languages[1]) if languages[0] and languages[1] else None
-        model = copy(self)
-        model._glossary = glossary if isinstance(glossary, Glossary) else Glossary.read(glossary, known)
-        return model
 
     @property
     def search(self) -> SearchSettings:
@@ -157,8 +140,21 @@ class Pipeline(ABC):
         if (silence or uniform) and self.model is not self.run.model:
             raise UserError("an ensemble has no heads of its own to change; load one run alone")
         different = copy(self)
-        different._replaced = changed(self.run.model, silence, uniform)
+        different.replaced = changed(self.run.model, silence, uniform)
         different.changes = ChangeRecord(tuple(silence), tuple(uniform), tuple(sorted(set(hide))))
+        return different
+
+    def moved(
+        self,
+        permute: Sequence[str] = (),
+        seed: int = 1,
+        force: Mapping[str, int] | None = None,
+        patch: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The same pipeline, changes included, with more of them: weights given to other keys (`permute`), or all to
+        the key at a place (`force`), and states of the encoder taken from another text (`patch`: tap → text)."""
+        different = copy(self)
+        different.replaced = add_moves(self, permute, seed, force or {}, patch or {})
         return different
 
     def view(
@@ -225,7 +221,7 @@ class Pipeline(ABC):
 
     def _changing(self) -> AbstractContextManager[object]:
         """Inside this context the attentions chosen by `changed` are silent or uniform."""
-        return watching(self.model, self._replaced, record=False) if self._replaced else nullcontext()
+        return watching(self.model, self.replaced, record=False) if self.replaced else nullcontext()
 
     # --- measuring -----------------------------------------------------------------------------------------------
 
@@ -236,17 +232,23 @@ class Pipeline(ABC):
         progress: ProgressCallback | None = None,
         tokenize: str | None = None,
         baselines: bool = False,
+        errors: int = 0,
     ) -> EvaluationReport:
         """How good the model is on these pairs. `search`: without it the recipe's.
 
         `tokenize`: how BLEU splits words, by a name of sacreBLEU's; without it, by the script of the references.
-        `baselines`: of a language model, also the bits per character of gzip and a 5-gram, trained on its corpus.
+        `baselines`: also what is reached without learning (evaluation/simple_outputs.py), by the run's training pairs;
+        of a language model the bits per character of gzip and a 5-gram. `errors`: how many of the worst outputs are
+        listed.
         """
+        if errors < 0:
+            raise UserError(f"errors = {errors}: give 0 or more")
         if tokenize is not None and self.run.task not in ("translation", "captioning"):
             raise UserError(f"--tokenize {tokenize}: this run is for {self.run.task}, which BLEU does not measure")
-        if baselines and self.run.task != "continuation":
-            raise UserError(f"--baselines: this run is for {self.run.task}; only language models have baselines")
-        return self._report(list(examples), search or self.search, progress, tokenize, baselines)
+        if errors and self.run.task == "continuation":
+            raise UserError(f"--errors {errors}: a language model has no outputs to compare; leave it out")
+        extras = Extras(tokenize, baselines, errors)
+        return self._report(list(examples), search or self.search, progress, extras)
 
     @abstractmethod
     def _report(
@@ -254,8 +256,7 @@ class Pipeline(ABC):
         examples: list[Example],
         search: SearchSettings,
         progress: ProgressCallback | None,
-        tokenize: str | None,
-        baselines: bool,
+        extras: Extras,
     ) -> EvaluationReport: ...
 
     def examples(

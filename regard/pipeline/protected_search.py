@@ -38,7 +38,7 @@ from regard.pipeline.text_model import SourceToText
 
 
 @dataclass(frozen=True)
-class Segment:
+class ProtectedSegment:
     """A sentence in one attempt, with all that its output must hold."""
 
     row: int
@@ -112,14 +112,14 @@ class ProtectedSearch:
         prefixes: Sequence[Sequence[int]],
     ) -> dict[int, Result]:
         """The result of each of these rows, which may need a review."""
-        segments: list[Segment] = []
+        segments: list[ProtectedSegment] = []
         sources = self._encode([text.masked.text for text in protected.values()])
         for (row, text), source in zip(protected.items(), sources, strict=True):
             terms = tuple(dict.fromkeys(self._glossary.find(texts[row]))) if self._glossary else ()
             symbols = constraints_of(text.masked, self._target)
-            segments.append(Segment(row, texts[row], text, source, symbols, terms, prefixes[row]))
+            segments.append(ProtectedSegment(row, texts[row], text, source, symbols, terms, prefixes[row]))
         results: dict[int, Result] = {}
-        broken: list[tuple[Segment, list[Hypothesis]]] = []
+        broken: list[tuple[ProtectedSegment, list[Hypothesis]]] = []
         begun = [segment.prefix for segment in segments]
         decoded = self._model.decoding.decode(sources, search, begun if any(begun) else None, progress)
         for index, hypotheses in decoded if segments else ():
@@ -134,7 +134,9 @@ class ProtectedSearch:
                 broken.append((segment, hypotheses))
         return results | self._mended(broken, search)
 
-    def _mended(self, broken: Sequence[tuple[Segment, list[Hypothesis]]], search: SearchSettings) -> dict[int, Result]:
+    def _mended(
+        self, broken: Sequence[tuple[ProtectedSegment, list[Hypothesis]]], search: SearchSettings
+    ) -> dict[int, Result]:
         """Constrained search for what broke a promise. Where it finds nothing the first search's output stays, for a
         person to look at."""
         segments = [segment for segment, _ in broken]
@@ -150,7 +152,7 @@ class ProtectedSearch:
             results[segment.row] = self._result(segment, hypotheses, forced=hypotheses is mended)
         return results
 
-    def _keeps(self, segment: Segment, hypothesis: Hypothesis) -> bool:
+    def _keeps(self, segment: ProtectedSegment, hypothesis: Hypothesis) -> bool:
         ids = [*segment.prefix, *hypothesis.tokens]
         if segment.symbols and not segment.symbols.holds_symbols(ids):
             return False
@@ -159,7 +161,7 @@ class ProtectedSearch:
         output = segment.protected.masked.restore(self._target.decode(ids))
         return all(stands_in(term.target, output) for term in segment.terms)
 
-    def _constraints(self, segment: Segment) -> Constraints:
+    def _constraints(self, segment: ProtectedSegment) -> Constraints:
         if not segment.terms:
             return segment.symbols
         phrases = tuple(self._phrase(term, segment.text) for term in segment.terms)
@@ -187,14 +189,14 @@ class ProtectedSearch:
         ]
         return np.array(ends), np.array(goes_on)
 
-    def _result(self, segment: Segment, hypotheses: list[Hypothesis], forced: bool) -> Result:
+    def _result(self, segment: ProtectedSegment, hypotheses: list[Hypothesis], forced: bool) -> Result:
         result = self._model.result(segment.source, hypotheses, segment.prefix)
         if not result.alternatives:
             return self._restored(segment, result, forced)
         best, *others = (self._restored(segment, one, forced) for one in result.alternatives)
         return replace(best, alternatives=(best, *others))
 
-    def _restored(self, segment: Segment, result: Result, forced: bool) -> Result:
+    def _restored(self, segment: ProtectedSegment, result: Result, forced: bool) -> Result:
         """The result with the source's placeholders, and what is wrong with it."""
         output = result.text
         if segment.protected.removed:
@@ -209,7 +211,7 @@ class ProtectedSearch:
             return result
         return replace(result, text=output, review=str(differ) if differ else None, terms=terms)
 
-    def _projected(self, segment: Segment, result: Result) -> str:
+    def _projected(self, segment: ProtectedSegment, result: Result) -> str:
         """The output with what was removed; without placeholders that the model wrote of its own accord."""
         masked = segment.protected.masked.text
         output, moved = cut_added(result.text, masked)

@@ -14,6 +14,15 @@ from regard.errors import UserError
 
 
 @dataclass(frozen=True)
+class TaggedWord:
+    """A word and its most probable tag."""
+
+    word: str
+    tag: str
+    probability: float
+
+
+@dataclass(frozen=True)
 class Result:
     """One output. `score` is the length-normalised log-probability that ranked it; of a class, its log-probability."""
 
@@ -29,6 +38,7 @@ class Result:
     ids: tuple[int, ...] = ()  # of the tokens
     alternatives: tuple[Result, ...] = ()  # the n best, this one first, where n_best is above 1
     probabilities: dict[str, float] = field(default_factory=dict)  # of a classifier, most probable first
+    tags: tuple[TaggedWord, ...] = ()  # of a tagger
     tracer: Callable[[], Trace] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -72,6 +82,8 @@ class Result:
             record["terms"] = [asdict(term) for term in self.terms]
         if self.probabilities:
             record["probabilities"] = self.probabilities
+        if self.tags:
+            record["tags"] = [asdict(word) for word in self.tags]
         if self.alternatives:
             record["alternatives"] = [alternative.as_dict() for alternative in self.alternatives]
         return record

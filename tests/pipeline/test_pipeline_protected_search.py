@@ -186,5 +186,5 @@ def test_evaluation_is_of_whole_texts(trained: regard.Translator):
 
 
 def test_an_engine_of_other_tasks_has_no_glossary(language_run: Path):
-    with pytest.raises(regard.UserError, match="a glossary is of translations; this run is for continuation"):
+    with pytest.raises(regard.UserError, match="glossary"):
         regard.load(language_run, threads=1).translate("a", glossary=Glossary([]))
