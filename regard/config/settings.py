@@ -59,6 +59,8 @@ class DataSettings(Section):
     """language of the sources, as en or pt-BR (without it: that of the corpus, if known)"""
     target_language: LanguageCode | None = None
     """language of the targets"""
+    fuzzy: bool = False
+    """translators' files: units that need review are taken, too"""
     examples: Positive | None = None
     """how many training examples an embedded corpus generates"""
     dev_examples: Positive | None = None
