@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, bound, differences, margin, mean_range
-from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, Named, Stack, name_neighbours
+from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, Named, EncoderStack, name_neighbours
 from regard.plotting import COLOURS, Axis, HeatMap, Line, Panel, heat_map, line_chart
 
 HEADS, DRAWN = (1, 2, 4, 8), 4  # those that are compared, and the one whose heads are drawn
@@ -16,7 +16,7 @@ WANTED = 80.0  # percent of the neighbours: what one head in three layers must r
 def run(budget: Budget) -> Finding:
     steps = budget.pick(tiny=10, quick=700, full=3000)
     shapes = {_name(heads): (1, heads) for heads in HEADS} | {STACK: (3, 1)}
-    jobs = [Stack(layers, heads, steps, seed) for layers, heads in shapes.values() for seed in budget.seeds]
+    jobs = [EncoderStack(layers, heads, steps, seed) for layers, heads in shapes.values() for seed in budget.seeds]
     found = iter(budget.pool.run("heads", name_neighbours, jobs))
     answers = {name: [next(found) for _ in budget.seeds] for name in shapes}
     rows = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from regard.apps.lessons.heads import drawn_heads
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differences, margin, mean_range
-from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, Named, Stack, name_neighbours
+from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, Named, EncoderStack, name_neighbours
 from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 LAYERS, HEADS = (1, 2, 3), (1, 4)
@@ -13,7 +13,7 @@ LAYERS, HEADS = (1, 2, 3), (1, 4)
 def run(budget: Budget) -> Finding:
     steps = budget.pick(tiny=10, quick=700, full=3000)
     shapes = [(layers, heads) for heads in HEADS for layers in LAYERS]
-    jobs = [Stack(layers, heads, steps, seed) for layers, heads in shapes for seed in budget.seeds]
+    jobs = [EncoderStack(layers, heads, steps, seed) for layers, heads in shapes for seed in budget.seeds]
     found = iter(budget.pool.run("layers-or-heads", name_neighbours, jobs))
     answers: dict[tuple[int, int], list[Named]] = {shape: [next(found) for _ in budget.seeds] for shape in shapes}
     accuracy = {shape: [answer.accuracy for answer in runs] for shape, runs in answers.items()}

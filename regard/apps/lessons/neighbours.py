@@ -27,11 +27,11 @@ OFFSETS = (-2, -1, 1, 2)  # of the neighbours
 MARK = LETTERS  # added to a letter's id: the same letter, marked
 RATE = 2e-3
 POSITIONS = "rotary"  # relative places are learned soonest with these
-Batch = tuple[Tensor, Tensor, Tensor]  # ids (B, S), the marked place (B,), its neighbours' letters (B, 4)
+MarkedLetters = tuple[Tensor, Tensor, Tensor]  # ids (B, S), the marked place (B,), its neighbours' letters (B, 4)
 
 
 @dataclass(frozen=True)
-class Stack:
+class EncoderStack:
     """Layers of a Transformer encoder that is trained on the task."""
 
     layers: int
@@ -58,7 +58,7 @@ class Named:
 class Namer(nn.Module):
     """Four letters by one linear layer from the output at the marked place."""
 
-    def __init__(self, stack: Stack) -> None:
+    def __init__(self, stack: EncoderStack) -> None:
         super().__init__()
         config = ModelPlan(
             decoder="none",
@@ -79,7 +79,7 @@ class Namer(nn.Module):
         return self.output(states[torch.arange(len(source)), place]).unflatten(-1, (len(OFFSETS), LETTERS))
 
 
-def draw(count: int, generator: torch.Generator) -> Batch:
+def draw(count: int, generator: torch.Generator) -> MarkedLetters:
     letters = torch.randint(LETTERS, (count, LENGTH), generator=generator)
     place = torch.randint(2, LENGTH - 2, (count,), generator=generator)
     neighbours = letters.gather(1, place[:, None] + torch.tensor(OFFSETS))
@@ -87,7 +87,7 @@ def draw(count: int, generator: torch.Generator) -> Batch:
     return marked, place, neighbours
 
 
-def name_neighbours(stack: Stack) -> Named:
+def name_neighbours(stack: EncoderStack) -> Named:
     """Train on new letters at each step; measure on others."""
     generator = torch.Generator().manual_seed(stack.seed)
     torch.manual_seed(stack.seed)
@@ -119,13 +119,13 @@ def name_neighbours(stack: Stack) -> Named:
 
 
 @torch.inference_mode()
-def right(model: Callable[[Tensor, Tensor], Tensor], batch: Batch) -> float:
+def right(model: Callable[[Tensor, Tensor], Tensor], batch: MarkedLetters) -> float:
     """Neighbours named right, in %."""
     source, place, neighbours = batch
     return 100 * (model(source, place).argmax(-1) == neighbours).float().mean().item()
 
 
-def maps(model: Namer, batch: Batch) -> tuple[list[Tensor], tuple[Tensor, Tensor]]:
+def maps(model: Namer, batch: MarkedLetters) -> tuple[list[Tensor], tuple[Tensor, Tensor]]:
     """The weights (B, H, S, S) of each layer on these letters, and the letters with their marked places."""
     source, place, _ = batch
     with torch.inference_mode(), watching(model) as watch:

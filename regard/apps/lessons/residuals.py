@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differences, margin, mean_range
-from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, Named, Stack, name_neighbours
+from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, Named, EncoderStack, name_neighbours
 from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 HEADS = 4
@@ -14,7 +14,7 @@ def run(budget: Budget) -> Finding:
     steps = budget.pick(tiny=10, quick=500, full=2000)
     depths = budget.pick(tiny=(1, 2), quick=(1, 8), full=(1, 4, 8, 16))
     shapes = [(name, depth) for name in (WITH, WITHOUT) for depth in depths]
-    jobs = [Stack(depth, HEADS, steps, seed, name == WITH) for name, depth in shapes for seed in budget.seeds]
+    jobs = [EncoderStack(depth, HEADS, steps, seed, name == WITH) for name, depth in shapes for seed in budget.seeds]
     found = iter(budget.pool.run("residuals", name_neighbours, jobs))
     answers: dict[tuple[str, int], list[Named]] = {shape: [next(found) for _ in budget.seeds] for shape in shapes}
     accuracy = {shape: [answer.accuracy for answer in runs] for shape, runs in answers.items()}

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.apps.lessons.neighbours import LENGTH, LETTERS, OFFSETS, Namer, Stack, draw, head_distance
+from regard.apps.lessons.neighbours import LENGTH, LETTERS, OFFSETS, Namer, EncoderStack, draw, head_distance
 
 
 def peaked(keys: list[int], size: int) -> Tensor:
@@ -32,6 +32,6 @@ def test_the_neighbours_are_those_of_the_marked_place() -> None:
 
 
 def test_heads_cost_nothing_and_residuals_can_be_left_out() -> None:
-    sizes = {sum(p.numel() for p in Namer(Stack(1, heads, 1, 1)).parameters()) for heads in (1, 2, 4, 8)}
+    sizes = {sum(p.numel() for p in Namer(EncoderStack(1, heads, 1, 1)).parameters()) for heads in (1, 2, 4, 8)}
     assert len(sizes) == 1
-    assert not Namer(Stack(2, 1, 1, 1, residuals=False)).encoder.layers[0].self_residual.connected
+    assert not Namer(EncoderStack(2, 1, 1, 1, residuals=False)).encoder.layers[0].self_residual.connected
