@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -26,7 +27,9 @@ def captioned(
         reference = f"{path}#{word}" if word else str(path)
         try:
             (result,) = captioner.translate_all([reference], search)
-            view = captioner.view(reference, prefix=result.ids, search=search) if traced else None
+            view = None
+            if traced:  # named by the word that went with it: where the file was is nobody's business
+                view = replace(captioner.view(reference, prefix=result.ids, search=search), source=word)
         except UserError as error:
             raise bad(str(error).replace(f"{path}: ", "picture: ").replace(str(path), "the picture")) from None
     return result, view
