@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, bound, differences, margin, mean_range
-from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, Named, EncoderStack, name_neighbours
+from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, EncoderStack, Named, name_neighbours
 from regard.plotting import COLOURS, Axis, HeatMap, Line, Panel, heat_map, line_chart
 
 HEADS, DRAWN = (1, 2, 4, 8), 4  # those that are compared, and the one whose heads are drawn

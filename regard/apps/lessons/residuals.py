@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, differences, margin, mean_range
-from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, Named, EncoderStack, name_neighbours
+from regard.apps.lessons.neighbours import LENGTH, OFFSETS, WIDTH, EncoderStack, Named, name_neighbours
 from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 HEADS = 4

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.apps.lessons.neighbours import LENGTH, LETTERS, OFFSETS, Namer, EncoderStack, draw, head_distance
+from regard.apps.lessons.neighbours import LENGTH, LETTERS, OFFSETS, EncoderStack, Namer, draw, head_distance
 
 
 def peaked(keys: list[int], size: int) -> Tensor:
