@@ -22,9 +22,9 @@ from regard.interop.browser import MODULES, PAGE, STYLE, asset
 from regard.interop.browser_model import browser_model, unsuited
 from regard.interop.model_card import model_card
 from regard.plotting.viewer import MODULES as VIEWER
+from regard.plotting.viewer import STYLE as VIEWER_STYLE
 from regard.plotting.viewer import asset as viewer_asset
 from regard.plotting.viewer import script
-from regard.plotting.viewer.assembly import STYLE as VIEWER_STYLE
 
 HTML_USAGE = "open it in a browser; it needs neither network nor server"
 EXAMPLES = 5  # sources of the development set to begin with
