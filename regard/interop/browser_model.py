@@ -115,8 +115,9 @@ def rounded_rows(values: np.ndarray) -> bytes:
 def vocabulary_facts(tokenizer: Tokenizer) -> dict[str, Any]:
     """The pieces in the order of their ids, with the merges of bpe or the scores of unigram."""
     model = json.loads(tokenizer.engine.to_str())["model"]
-    pieces = [tokenizer.engine.id_to_token(i) for i in range(tokenizer.size)]
-    facts: dict[str, Any] = {"kind": tokenizer.kind, "pieces": pieces}
+    pieces = [tokenizer.engine.id_to_token(i) for i in range(tokenizer.engine.get_vocab_size())]
+    symbols = tokenizer.tokens(range(len(pieces), tokenizer.size))
+    facts: dict[str, Any] = {"kind": tokenizer.kind, "pieces": pieces, "symbols": symbols}
     if tokenizer.kind == "bpe":
         facts["merges"] = model["merges"]
     if tokenizer.kind == "unigram":

@@ -21,7 +21,7 @@ from regard.plotting.viewer.assembly import EXPORT, IMPORT
 from regard.plotting.viewer.assembly import MODULES as VIEWER
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-TEXTS = ["the old cat sees", "a blue bird über", "naïve 42.", "日本 (so)", "Ж unseen", "</s> <pad>"]
+TEXTS = ["the old cat sees", "a blue bird über", "naïve 42.", "日本 (so)", "Ж unseen", "pad < s >"]
 SEARCHES = [{"beams": 1, "best": 1}, {"beams": 3, "best": 3}]
 
 

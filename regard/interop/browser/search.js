@@ -13,10 +13,10 @@ import { BOS, EOS, PAD } from "./tokenizer.js";
 
 // The steps of a search: yields the live hypotheses after each, and returns the best finished ones, best first.
 // first: BOS and what is forced after it. limit: most tokens to generate, EOS included
-export function* searchSteps(model, { memory, state }, first, limit, { beams, best, lengthPenalty }) {
+export function* searchSteps(model, { memory, state }, first, limit, { beams, best, lengthPenalty, texts }) {
   const [logits, after] = model.step(first, memory, state);
   const finished = [];
-  const start = { ids: [], total: 0, logProbs: [], next: nextLogProbs(logits), state: after, parent: null };
+  const start = { ids: [], total: 0, logProbs: [], next: nextLogProbs(logits, texts), state: after, parent: null };
   let live = [start];
   for (let length = 1; ; length += 1) {
     const going = [];
@@ -33,7 +33,7 @@ export function* searchSteps(model, { memory, state }, first, limit, { beams, be
     if (enough || worst >= score(limit) || length >= limit) return ranked(finished, live, length, best, lengthPenalty);
     for (const one of live) {
       const [scores, next] = model.step(one.ids.slice(-1), memory, one.state);
-      Object.assign(one, { next: nextLogProbs(scores), state: next });
+      Object.assign(one, { next: nextLogProbs(scores, texts), state: next });
     }
   }
 }
@@ -47,10 +47,11 @@ export function search(model, encoded, first, limit, settings) {
   }
 }
 
-// Log-probabilities of the token after the last; PAD and BOS are never generated, and their mass is not spread.
-function nextLogProbs(logits) {
+// Log-probabilities of the token after the last; PAD, BOS and what is no text are never generated: their mass is lost.
+function nextLogProbs(logits, texts) {
   const logProbs = logSoftmax(logits.row(logits.rows - 1));
   logProbs[PAD] = logProbs[BOS] = -Infinity;
+  logProbs.fill(-Infinity, texts);
   return logProbs;
 }
 

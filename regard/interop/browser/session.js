@@ -49,7 +49,7 @@ export function openSession(facts, buffer) {
   }
 
   function settings({ beams = facts.search.beams, best = facts.search.n_best } = {}) {
-    return { beams: Math.max(beams, best), best, lengthPenalty: facts.search.length_penalty };
+    return { beams: Math.max(beams, best), best, lengthPenalty: facts.search.length_penalty, texts: target.texts };
   }
 
   // The best hypotheses: { ids (of the output, the prefix included), finished, score, total, text }

@@ -21,13 +21,15 @@ const SPLITTERS = {
   ),
 };
 
-// content: { kind, pieces, merges, scores }; merges of bpe and scores of unigram alone
+// content: { kind, pieces, merges, scores, symbols }; merges of bpe and scores of unigram alone; symbols: names of the
+// entries after all others, which stand for placeholders in masked texts: here no text has them, and none is written
 export function makeTokenizer(content) {
   const ids = new Map(content.pieces.map((piece, id) => [piece, id]));
   const level = content.kind === "bpe" || content.kind === "unigram";
   const segment = level ? levelSegment(content, ids) : spelledSegment(content.kind, ids);
   const names = new Map();
-  return { kind: content.kind, size: content.pieces.length, encode, decode, tokens };
+  const texts = content.pieces.length; // entries that are text
+  return { kind: content.kind, texts, encode, decode, tokens };
 
   function encode(text) {
     if (content.kind !== "decomposed") return segment(text);
@@ -37,7 +39,7 @@ export function makeTokenizer(content) {
 
   // The text; special ids are dropped, bytes that are not UTF-8 become U+FFFD
   function decode(all) {
-    const plain = all.filter((id) => id >= SPECIALS.length);
+    const plain = all.filter((id) => id >= SPECIALS.length && id < texts);
     if (level) return textOf(plain.flatMap(bytesOf));
     if (content.kind === "symbol") return spelled(plain).replace(/^ /, "");
     if (content.kind !== "decomposed") return spelled(plain);
@@ -66,9 +68,14 @@ export function makeTokenizer(content) {
   // One readable piece an id: its text, or its bytes as <0xE2>
   function tokens(all) {
     return all.map((id) => {
-      if (!names.has(id)) names.set(id, id < SPECIALS.length ? SPECIALS[id] : nameOf(bytesOf(id)));
+      if (!names.has(id)) names.set(id, nameOf(id));
       return names.get(id);
     });
+  }
+
+  function nameOf(id) {
+    if (id < SPECIALS.length) return SPECIALS[id];
+    return id < texts ? shown(bytesOf(id)) : content.symbols[id - texts];
   }
 
   function bytesOf(id) {
@@ -77,7 +84,7 @@ export function makeTokenizer(content) {
   }
 }
 
-function nameOf(bytes) {
+function shown(bytes) {
   return readable(bytes) ?? bytes.map((byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`).join("");
 }
 
