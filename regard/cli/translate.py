@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 from cyclopts import Parameter
 
+from regard.cli.bulk import join_shards, translate_shard_of
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
@@ -33,6 +34,9 @@ def translate(
     engine: Engine = "auto",
     threads: Positive | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    shard: str | None = None,
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    merge: Path | None = None,
 ) -> int:
     """Translate texts, lines of a file, or lines of standard input: n lines in are n lines out.
 
@@ -64,7 +68,20 @@ def translate(
         CPU threads.
     json
         One JSON object a line, with text, score, tokens and whether the output is finished.
+    shard
+        i/n: translate part i (from 0) of n of a large --input into chunks in the folder --output; env: as torchrun or
+        a job array of Slurm number their processes.
+    resume
+        With --shard: keep the chunks that are whole.
+    merge
+        Join the chunks of all shards in --output into this file; without texts to translate.
     """
+    if merge is not None:
+        return join_shards(input, output, merge)
+    if shard is not None:
+        if text or alignments is not None or ensemble or json:
+            raise UserError("--shard translates --input into chunks of plain lines; leave texts and other outputs out")
+        return translate_shard_of(run, input, output, shard, resume, search, engine, threads)
     from regard.analysis.alignment import pharaoh
     from regard.pipeline import Translator, load, output_line, require
 
