@@ -21,7 +21,7 @@ class _Rate(TextColumn):
 
 @contextmanager
 def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A function of the number of items done since its last call; shows the rate, and the time left of a known total."""
+    """A function of the number of items done since its last call; shows the rate, and the time left if it is known."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         yield lambda _: None
