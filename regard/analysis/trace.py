@@ -189,8 +189,10 @@ class Trace:
 
 
 def source_attentions(attentions: Iterable[str], encoder: bool) -> list[str]:
-    """Those of the decoder that are no self-attention; without an encoder all: source and target are one sequence."""
-    return [name for name in attentions if not encoder or not (_of_encoder(name) or "self_attention" in name)]
+    """Those of the decoder that are no self-attention; without an encoder all: source and target are one sequence. The
+    map of a pointer comes first: the last one is the default, and what is generated was copied from nowhere."""
+    names = [name for name in attentions if not encoder or not (_of_encoder(name) or "self_attention" in name)]
+    return sorted(names, key=lambda name: not name.startswith("pointer"))
 
 
 def _of_encoder(name: str) -> bool:

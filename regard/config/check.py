@@ -18,6 +18,8 @@ def check(config: Settings | Plan) -> None:
     _check_training(config.training)
     if model.encoder in IMAGE_ENCODERS and config.tokenizer.shared:
         raise UserError("tokenizer.shared = true, but an image has no tokens to share; leave it out")
+    if model.pointer and config.tokenizer.shared is False:
+        raise UserError("tokenizer.shared = false, but model.pointer copies ids as they are; leave one of them out")
     if model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
     _check_tokenizer(config, model)
@@ -43,6 +45,8 @@ def _check_tokenizer(config: Settings | Plan, model: ModelPlan) -> None:
         where = f"tokenizer.source_kind = {kinds[0]!r} and target_kind = {kinds[1]!r} make two vocabularies"
         if model.encoder == "none":
             raise UserError(f"{where}, but a language model has one; make them equal")
+        if model.pointer:
+            raise UserError(f"{where}, but model.pointer needs one; make them equal")
         if tokenizer.shared:
             raise UserError(f"{where}, but tokenizer.shared = true; leave one of them out")
 
@@ -102,6 +106,10 @@ def check_model(model: ModelPlan, named: bool = True) -> None:
         )
     if model.encoder == "none" and model.decoder == "rnn" and model.context == "every-step":
         raise UserError("model.context = 'every-step' needs an encoder; a language model has none: leave context out")
+    if model.pointer and ("none" in (model.encoder, model.decoder) or model.encoder in IMAGE_ENCODERS):
+        raise UserError(
+            "model.pointer = true copies tokens that an encoder reads, and this model has none; leave it out"
+        )
     _check_heads(model)
     _check_positions(model)
     _check_switches(model, named)

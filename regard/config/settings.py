@@ -59,6 +59,8 @@ class DataSettings(Section):
     """language of the sources, as en or pt-BR (without it: that of the corpus, if known)"""
     target_language: LanguageCode | None = None
     """language of the targets"""
+    fuzzy: bool = False
+    """translators' files: units that need review are taken, too"""
     examples: Positive | None = None
     """how many training examples an embedded corpus generates"""
     dev_examples: Positive | None = None
@@ -120,6 +122,8 @@ class ModelFields(Section, Generic[Open]):
     """recurrent decoder: weights by the softmax of the scores, or in proportion to scores made positive"""
     first_state: Literal["zero", "learned"] | Open = default("zero")
     """the state of a recurrent network before the first token it reads"""
+    pointer: bool | Open = default(False)
+    """tokens of the source can be copied (pointer-generator): for names and numbers; needs one vocabulary"""
     width: Positive | Open = chosen("128, or 256 where there is much to learn from", 256)
     """width of states and embeddings"""
     encoder_width: Positive | None = chosen("width")

@@ -15,8 +15,10 @@ from regard.data.image_codec import are_images
 from regard.data.languages import read_languages
 from regard.data.splits import carve, default_count, overlap
 from regard.data.tagged import is_conllu, read_conllu
+from regard.data.translation_files import is_translation_file, read_translation_pairs
 from regard.data.whole_words import words_of
 from regard.errors import UserError
+from regard.formats.unit import LanguagePair
 
 __all__ = ["Corpus", "Example", "Skipped", "Task", "load_corpus"]
 
@@ -66,15 +68,23 @@ def _read(config: DataSettings, split: str) -> Reading | None:
     """The files given for "" (train), "dev_" or "test_"; None where there are none."""
     source, target, pairs = (getattr(config, f"{split}{kind}") for kind in ("source", "target", "pairs"))
     if pairs:
-        if is_conllu(pairs):
-            reading = read_conllu(pairs)
-        else:
-            reading = read_captions(pairs) if is_caption_file(pairs) else read_pairs(pairs)
+        reading = _pairs(config, pairs)
     elif source:
         reading = read_parallel(source, target)
     else:
         return None
     return _not_empty(reading, pairs or f"{source} and {target}")
+
+
+def _pairs(config: DataSettings, path: str) -> Reading:
+    if is_conllu(path):
+        return read_conllu(path)
+    if is_caption_file(path):
+        return read_captions(path)
+    if is_translation_file(path):
+        languages = LanguagePair(config.source_language, config.target_language)
+        return read_translation_pairs(path, languages, config.fuzzy)
+    return read_pairs(path)
 
 
 def _from_folder(folder: Path, split: str) -> Reading | None:
@@ -87,7 +97,8 @@ def _from_folder(folder: Path, split: str) -> Reading | None:
 
 def _not_empty(reading: Reading, files: str) -> Reading:
     if not reading.examples:
-        skipped = f"; all {len(reading.skipped)} lines have an empty side" if reading.skipped else ""
+        reasons = Counter(example.why for example in reading.skipped)
+        skipped = "".join(f"; {count:,} × {why}" for why, count in reasons.most_common(3))
         raise UserError(f"{files}: an empty corpus, no pair to use{skipped}")
     return reading
 
@@ -113,6 +124,8 @@ def _assemble(
         "test": test.examples if test else carved.test,
     }
     notes: list[str] = []
+    for reading in (train, dev, test):
+        notes += reading.notes if reading else ()
     for split, given in (("dev", dev), ("test", test)):
         rows = splits[split]
         shared = overlap(splits["train"], rows)

@@ -25,6 +25,7 @@ class Reading:
 
     examples: list[Example]
     skipped: list[Skipped]
+    notes: tuple[str, ...] = ()
     task: Task | None = None  # where the format of the file says what it is for
 
 

@@ -65,4 +65,4 @@ def read_conllu(path: str | Path) -> Reading:
             skipped.append(Skipped(f"{path}, sentence {number}", "a word has no part of speech"))
         else:
             examples.append(Example(sentence.text, " ".join(sentence.tags)))
-    return Reading(examples, skipped, "tagging")
+    return Reading(examples, skipped, task="tagging")

@@ -74,8 +74,8 @@ def _choose_kinds(model: ModelPlan, given: TokenizerSettings, statistics: Corpus
     source, target = (_kind(side, short) for side in (statistics.source, statistics.target))
     if model.decoder == "none":
         return {"kind": source}
-    if model.encoder == "none" and statistics.source.letters and source.value != target.value:
-        return {"kind": Choice("character" if short else "bpe", "a language model has one vocabulary")}
+    if (model.encoder == "none" or model.pointer) and statistics.source.letters and source.value != target.value:
+        return {"kind": Choice("character" if short else "bpe", "this model has one vocabulary")}
     if given.kind is not None or source.value == target.value:
         return {"kind": target}
     return {"kind": target, "source_kind": source}
@@ -111,6 +111,8 @@ def shared_by_model(model: ModelPlan) -> Choice | None:
         return Choice(True, "a language model has one vocabulary")
     if model.encoder in IMAGE_ENCODERS or model.decoder == "none":
         return Choice(False, "only one side is text")
+    if model.pointer:
+        return Choice(True, "what is copied is the same on both sides")
     return None
 
 

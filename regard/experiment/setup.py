@@ -46,6 +46,10 @@ class Setup:
     def lexicon(self) -> Lexicon | None:
         """Of a translation with a large vocabulary; None of others, where a shortlist would gain nothing."""
         source, target = self.train.source, self.train.target
+        if self.plan.model.pointer:
+            if self.plan.search.short_list:
+                raise UserError("search.short_list leaves out what model.pointer could copy; leave one of them out")
+            return None
         if self.task != "translation" or not isinstance(source, TokenStore) or self.target.size < LARGE:
             if self.plan.search.short_list:
                 raise UserError(

@@ -29,6 +29,7 @@ from regard.nn.attention import (
     ScoredAttention,
     Scorer,
 )
+from regard.nn.copying import Pointer
 from regard.nn.embedding import Embedding, Output
 from regard.nn.positions import PositionalEmbedding
 from regard.nn.recurrent import LSTMCell
@@ -65,7 +66,9 @@ def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: boo
     one_table = source_embedding is not None and shared and config.tied_embeddings and encoder_width == decoder_width
     embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout)
     decoder = _build_decoder(config, embedding, encoder.width, target_size, dropout)
-    return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder))
+    assert shared or not config.pointer, "what is copied must mean the same on both sides"
+    pointer = Pointer(encoder.width, decoder.output) if config.pointer else None
+    return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder), pointer)
 
 
 def _build_image_encoder(config: ModelPlan, words: int, width: int, dropout: float) -> Encoder:

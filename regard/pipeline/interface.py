@@ -30,6 +30,7 @@ from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
 from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
 from regard.pipeline.extras import Extras
+from regard.pipeline.moves import add_moves
 from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import Result
 from regard.pipeline.search_settings import search_settings
@@ -46,7 +47,7 @@ class Pipeline(ABC):
         self.model = self.decoding.model
         self.source_codec, self.target_codec = run.source_codec, run.target_codec
         self.changes = ChangeRecord()
-        self._replaced: Mapping[str, Replacement] = {}
+        self.replaced: Mapping[str, Replacement] = {}
 
     # --- translating ---------------------------------------------------------------------------------------------
 
@@ -139,8 +140,21 @@ class Pipeline(ABC):
         if (silence or uniform) and self.model is not self.run.model:
             raise UserError("an ensemble has no heads of its own to change; load one run alone")
         different = copy(self)
-        different._replaced = changed(self.run.model, silence, uniform)
+        different.replaced = changed(self.run.model, silence, uniform)
         different.changes = ChangeRecord(tuple(silence), tuple(uniform), tuple(sorted(set(hide))))
+        return different
+
+    def moved(
+        self,
+        permute: Sequence[str] = (),
+        seed: int = 1,
+        force: Mapping[str, int] | None = None,
+        patch: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The same pipeline, changes included, with more of them: weights given to other keys (`permute`), or all to
+        the key at a place (`force`), and states of the encoder taken from another text (`patch`: tap → text)."""
+        different = copy(self)
+        different.replaced = add_moves(self, permute, seed, force or {}, patch or {})
         return different
 
     def view(
@@ -207,7 +221,7 @@ class Pipeline(ABC):
 
     def _changing(self) -> AbstractContextManager[object]:
         """Inside this context the attentions chosen by `changed` are silent or uniform."""
-        return watching(self.model, self._replaced, record=False) if self._replaced else nullcontext()
+        return watching(self.model, self.replaced, record=False) if self.replaced else nullcontext()
 
     # --- measuring -----------------------------------------------------------------------------------------------
 

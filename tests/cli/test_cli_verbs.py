@@ -243,7 +243,22 @@ def test_nothing_is_printed_before_a_refusal(
 
 def test_look_ablation(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys, "look", "ablation", translator_run, "a b", "decoder.layers.0.cross_attention.1")
-    assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["whole", "without"]
+    assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["by", "whole", "changed"]
+    cross, states = "decoder.layers.0.cross_attention", "encoder.layers.0.states"
+    for options in (("--uniform", cross), ("--permute", f"{cross}.1"), ("--force", f"{cross}=1"), ("--hide", "0")):
+        status, out, _ = said(capsys, "look", "ablation", translator_run, "a b", *options)
+        assert status == 0 and len(out.splitlines()) == 3, options
+    status, out, _ = said(capsys, "look", "ablation", translator_run, "abc", "--patch", states, "--other", "dbc")
+    assert status == 0 and out.splitlines()[1].split()[-1] != out.splitlines()[2].split()[-1]
+    for options, why in (
+        (("--force", cross), "write an attention, = and a place"),
+        (("--patch", states), "give both"),
+        (("--patch", states, "--other", "a"), "take texts of equal length"),
+        (("--patch", "decoder.x", "--other", "abc"), "no states of the encoder are called 'decoder.x'"),
+        (("--force", f"{cross}=9"), "there is no key 9"),
+    ):
+        status, out, err = said(capsys, "look", "ablation", translator_run, "abc", *options)
+        assert (status, out) == (2, "") and why in err, options
     status, out, err = said(capsys, "look", "ablation", translator_run, "a b")
     assert (status, out) == (2, "") and "name an attention or a head" in err
 

@@ -34,6 +34,18 @@ CASES: list[tuple[dict, str]] = [
         {"model": LSTM, "tokenizer": {"kind": "bpe", "target_kind": "symbol", "shared": True}},
         "tokenizer.source_kind = 'bpe' and target_kind = 'symbol' make two vocabularies, but tokenizer.shared = true",
     ),
+    (
+        {"model": {"preset": "transformer-language", "pointer": True}},
+        "model.pointer = true copies tokens that an encoder reads, and this model has none; leave it out",
+    ),
+    (
+        {"model": {"preset": "transformer", "pointer": True}, "tokenizer": {"shared": False}},
+        "tokenizer.shared = false, but model.pointer copies ids as they are; leave one of them out",
+    ),
+    (
+        {"model": {**LSTM, "pointer": True}, "tokenizer": {"kind": "bpe", "source_kind": "word"}},
+        "tokenizer.source_kind = 'word' and target_kind = 'bpe' make two vocabularies, but model.pointer needs one",
+    ),
     ({"search": {"sample": True, "short_list": True}}, "search.sample and search.short_list are both given"),
     ({"search": {"n_best": 7}}, "search.n_best = 7 exceeds search.beams = 5; raise search.beams"),
     ({"data": {"source": "a"}}, "data.source is given without data.target; give both"),

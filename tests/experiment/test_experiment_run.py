@@ -520,6 +520,10 @@ def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
             },
             "takes pieces of bpe apart, and this is classification",
         ),
+        (
+            {"search": {"short_list": True}, "model": {"pointer": True}},
+            "search.short_list leaves out what model.pointer could copy",
+        ),
         ({"search": {"short_list": True}}, "search.short_list is for translations with a vocabulary of 1,000 entries"),
     ],
 )

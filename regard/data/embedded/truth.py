@@ -18,6 +18,7 @@ class Truth:
     aligned: tuple[
         tuple[Span, Span], ...
     ] = ()  # in the source, in the target: the same field of a date, or words of one meaning
+    heads: tuple[tuple[Span, Span], ...] = ()  # a word of the source, and the word that it depends on
     antecedents: tuple[tuple[Span, Span], ...] = ()  # a pronoun of the source, and the name it stands for
 
 

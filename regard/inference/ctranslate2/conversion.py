@@ -39,6 +39,7 @@ WANTED = {
     "position_combine": ("add",),
     "residuals": (True,),
     "projections": ("learned",),
+    "pointer": (False,),
 }
 
 

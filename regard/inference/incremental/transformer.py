@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from regard.inference.incremental.model import IncrementalModel
 from regard.inference.incremental.output import OutputLayer, PackedOutput
 from regard.kernels.packed_linear import transposed
-from regard.models.seq2seq import Record, Seq2Seq
+from regard.models.seq2seq import Memory, Record, Seq2Seq
 from regard.models.transformer import DecoderLayer, TransformerDecoder
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import Residual
@@ -129,7 +129,10 @@ class IncrementalTransformer(IncrementalModel):
         return self._output
 
     def encode(self, source: Tensor, mask: Tensor) -> SourceCache:
-        memory = self.encoder(source, mask)
+        return self.prepare(self.encoder(source, mask))
+
+    def prepare(self, memory: Memory) -> SourceCache:
+        """The keys and values of all layers."""
         mask = memory.mask  # of images it is not that of the source
         (batch, length), layers = mask.shape, len(self.layers)
         keys_values = F.linear(memory.states, self.source_proj).view(batch, length, layers, 2 * self.heads, -1)
