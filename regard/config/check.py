@@ -22,6 +22,8 @@ def check(config: Settings | Plan) -> None:
         raise UserError("tokenizer.shared = false, but model.pointer copies ids as they are; leave one of them out")
     if model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
+    if config.tokenizer.placeholders and (model.encoder in ("none", *IMAGE_ENCODERS) or model.decoder == "none"):
+        raise UserError("tokenizer.placeholders = true, but only translations have placeholders to place; leave it out")
     _check_tokenizer(config, model)
     search = config.search
     if search.sample and search.short_list:

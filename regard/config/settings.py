@@ -100,6 +100,8 @@ class TokenizerFields(Section, Generic[Open]):
     """most entries of the vocabulary (word, bpe, unigram)"""
     shared: bool | Open = chosen("what the corpus suggests; else shared where both sides use the same letters")
     """one vocabulary for both sides"""
+    placeholders: bool | Open = chosen("on where one in a hundred training pairs, and a hundred, hold some", False)
+    """symbols for tags and placeholders of translations, which the model learns to place; the text gets them back"""
 
 
 class ModelFields(Section, Generic[Open]):

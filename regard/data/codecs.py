@@ -15,6 +15,7 @@ from regard.config.settings import IMAGE_ENCODERS
 from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec
+from regard.data.masking import PlaceholderSymbols, count_symbols, mask_pairs
 from regard.data.sources import Source
 from regard.data.tag_labels import TagLabels
 from regard.data.tokenizer import Tokenizer
@@ -79,19 +80,30 @@ class TargetCodec(Codec, Protocol):
 def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
     """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
     (source_kind, target_kind), size = plan.tokenizer.kinds, plan.tokenizer.size
-    sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
+    train, placeholders = corpus.train, None
+    if plan.tokenizer.placeholders:
+        placeholders = count_symbols(train)
+        train = mask_pairs(train, placeholders).examples
+    sources, targets = ([getattr(example, side) for example in train] for side in ("source", "target"))
     if plan.tokenizer.shared:
         assert corpus.images is None
-        both = Tokenizer.train([*sources, *targets], source_kind, size)
+        both = Tokenizer.train([*sources, *targets], source_kind, size, placeholders)
         return both, both
     if plan.model.is_tagger:
         return WholeWords.train(sources, size), TagLabels.train(targets)
     if corpus.images is None:
-        source = Tokenizer.train(sources, source_kind, size)
+        source = Tokenizer.train(sources, source_kind, size, placeholders)
     else:
         source = ImageCodec.train(sources, plan.model.image_size, corpus.images)
     classes = plan.model.decoder == "none"
-    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, target_kind, size)
+    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, target_kind, size, placeholders)
+
+
+def symbols_of(source: Codec, target: Codec) -> PlaceholderSymbols | None:
+    """Those for placeholders, which both sides have; None of codecs that have none."""
+    if isinstance(source, Tokenizer) and isinstance(target, Tokenizer) and source.placeholders == target.placeholders:
+        return source.placeholders
+    return None
 
 
 def load_codecs(

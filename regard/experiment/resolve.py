@@ -50,6 +50,8 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     suggested = corpus.tokenizer if settings.data.corpus in EMBEDDED else TokenizerSettings()
     tokenizer_choices = choose_tokenizer(outline, inherited.tokenizer, suggested, statistics)
     forced = shared_by_model(outline)
+    taught = statistics.teaches_placeholders and forced is None  # else a single side is text: nothing to place
+    tokenizer_choices["placeholders"] = Choice(taught, f"{statistics.placeholders:.1%} of the pairs hold some")
     if outline.is_tagger:
         tokenizer_choices["kind"] = Choice("word", "a tagger labels words")
         tokenizer_choices = {key: choice for key, choice in tokenizer_choices.items() if not key.endswith("_kind")}

@@ -163,6 +163,7 @@ def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
         "pairs": {split: len(examples) for split, examples in corpus.splits().items()},
         "skipped": setup.skipped,
         "notes": list(corpus.notes),
+        "differing_placeholders": setup.train.differing,
         "source_size": setup.source.size,
         "target_size": setup.target.size,
         "shared": setup.source is setup.target,

@@ -19,6 +19,10 @@ CASES: list[tuple[dict, str]] = [
         "tokenizer.shared = false, but a language model has one vocabulary",
     ),
     (
+        {"model": {"preset": "image-lstm"}, "tokenizer": {"placeholders": True}},
+        "tokenizer.placeholders = true, but only translations have placeholders to place; leave it out",
+    ),
+    (
         {"model": {"preset": "image-lstm"}, "tokenizer": {"source_kind": "word"}},
         "tokenizer.source_kind is given, but the sources are images; leave it out",
     ),
