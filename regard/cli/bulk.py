@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regard.cli.progress import progress_bar
 from regard.config import SearchSettings
-from regard.config.settings import Engine
+from regard.config.values import Engine
 from regard.errors import UserError
 
 

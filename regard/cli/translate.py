@@ -14,7 +14,7 @@ from regard.cli.bulk import join_shards, translate_shard_of
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Engine, Positive
+from regard.config.values import Engine, Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:

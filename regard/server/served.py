@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.config import SearchSettings
-from regard.config.settings import Engine
+from regard.config.values import Engine
 from regard.pipeline import Classifier, Pipeline, Result, load
 from regard.pipeline.prefix import Prefix
 from regard.server.batcher import MicroBatcher
