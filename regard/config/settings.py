@@ -13,13 +13,18 @@ from pydantic import Field
 
 from regard.config.data_settings import DataSettings
 from regard.config.section import Open, Section, by_preset, chosen, default, with_choices
-from regard.config.values import (
+from regard.config.values import (  # noqa: F401
+    CELL,
+    IMAGE_ENCODERS,
     DecoderKind,
     EncoderKind,
+    Engine,
+    LanguageCode,
     Natural,
     Place,
     Positions,
     Positive,
+    Range,
     ScoreKind,
     Seed,
     Several,
