@@ -39,6 +39,12 @@ def translate_shard_of(
     return 0
 
 
+def refuse_with_shard(given: bool) -> None:
+    """`given`: something that a shard cannot write or read."""
+    if given:
+        raise UserError("--shard translates --input into chunks of plain lines; leave texts and other outputs out")
+
+
 def join_shards(source: Path | None, out: Path | None, target: Path) -> int:
     """The chunks of all shards as one file."""
     from regard.files import check_writable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 from cyclopts import Parameter
 from pydantic import Field
 
-from regard.cli.bulk import join_shards, translate_shard_of
+from regard.cli.bulk import join_shards, refuse_with_shard, translate_shard_of
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
@@ -99,8 +99,7 @@ def translate(
     if merge is not None:
         return join_shards(input, output, merge)
     if shard is not None:
-        if text or alignments is not None or ensemble or json:
-            raise UserError("--shard translates --input into chunks of plain lines; leave texts and other outputs out")
+        refuse_with_shard(bool(text or alignments is not None or ensemble or json))
         return translate_shard_of(run, input, output, shard, resume, search, engine, threads)
     from regard.analysis.alignment import pharaoh
     from regard.cli.translate_file import translate_translation_file
@@ -133,10 +132,14 @@ def translate(
             if result.problem:
                 print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
             truncated += result.truncated
+    _report_truncated(truncated, len(texts))
+    return 0
+
+
+def _report_truncated(truncated: int, total: int) -> None:
     if truncated:
         longer = "raise --max-tokens for more"
-        print(f"regard: {truncated} of {len(texts)} outputs reached the length limit; {longer}", file=sys.stderr)
-    return 0
+        print(f"regard: {truncated} of {total} outputs reached the length limit; {longer}", file=sys.stderr)
 
 
 def _read_texts(arguments: tuple[str, ...], path: Path | None) -> list[str]:
