@@ -22,6 +22,8 @@ from regard.formats.unit import LanguagePair, UnitChoice
 if TYPE_CHECKING:
     from io import BufferedReader
 
+    from regard.pipeline import Result
+
 
 def translate(
     run: Path,
@@ -99,9 +101,8 @@ def translate(
     if merge is not None:
         return join_shards(input, output, merge)
     if shard is not None:
-        refuse_with_shard(bool(text or alignments is not None or ensemble or json))
+        refuse_with_shard(bool(text or alignments or ensemble or json))
         return translate_shard_of(run, input, output, shard, resume, search, engine, threads)
-    from regard.analysis.alignment import pharaoh
     from regard.cli.translate_file import translate_translation_file
     from regard.formats.reading import format_of
     from regard.pipeline import Translator, load, output_line, require
@@ -128,12 +129,18 @@ def translate(
         for number, result in enumerate(pipeline.translate_stream(texts, search, progress), start=1):
             file.write(output_line(number, result, search.n_best, json, escape=not text) + "\n")
             if alignments is not None:
-                alignment_file.write(pharaoh(result.alignment(attention)) + "\n")
+                alignment_file.write(_alignment_line(result, attention))
             if result.problem:
                 print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
             truncated += result.truncated
     _report_truncated(truncated, len(texts))
     return 0
+
+
+def _alignment_line(result: Result, attention: str | None) -> str:
+    from regard.analysis.alignment import pharaoh
+
+    return pharaoh(result.alignment(attention)) + "\n"
 
 
 def _report_truncated(truncated: int, total: int) -> None:
