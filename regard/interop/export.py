@@ -12,7 +12,7 @@ from regard.inference.ctranslate2.conversion import Precision
 from regard.interop.identity import PieceIdentity
 from regard.interop.places import check_place
 
-ExportFormat = Literal["ctranslate2", "html"]
+ExportFormat = Literal["ctranslate2", "html", "safetensors"]
 ROUNDED = ("ctranslate2", "html")  # formats that hold int8, too
 
 
@@ -61,3 +61,8 @@ def export_run(
 
             write_html(run, place, precision)
             return Exported(place, to, None, HTML_USAGE)
+        case "safetensors":
+            from regard.interop.safetensors_folder import READING_USAGE, write_safetensors
+
+            write_safetensors(run, place)
+            return Exported(place, to, None, READING_USAGE)

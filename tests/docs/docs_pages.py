@@ -33,6 +33,7 @@ VERBS = (
     "translate",
     "evaluate",
     "export",
+    "pack",
     "look",
     "look tree",
     "look ablation",
