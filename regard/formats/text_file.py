@@ -55,9 +55,14 @@ def read_bytes(path: str | Path) -> bytes:
         raise UserError(f"{path}: cannot read it: {error.strerror or error}") from None
 
 
+def bom_encoding(head: bytes) -> str | None:
+    """What a byte order mark says."""
+    return next((name for mark, name in _BOMS if head.startswith(mark)), None)
+
+
 def text_file(path: str | Path, data: bytes, encoding: str = "utf-8") -> TextFile:
     """Decoded by its byte order mark, or else as `encoding`."""
-    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), encoding)
+    encoding = bom_encoding(data) or encoding
     try:
         text = data.decode(encoding)
     except LookupError:
