@@ -116,9 +116,8 @@ def delimiter_of(path: str, header: str, languages: LanguagePair) -> str:
 def find_columns(path: str, names: Sequence[str], languages: LanguagePair) -> Columns:
     """By the languages that are wanted, by the usual names, or the only two languages there are."""
     plain = [name.strip().lstrip("\ufeff").strip().lower() for name in names]
-    coded = [index for index, name in enumerate(plain) if _LANGUAGE.fullmatch(name) and len(name.split("-")[0]) <= 3]
     known = (*SOURCES, *TARGETS, *KEYS, *CONTEXTS, *NOTES, *FUZZY)
-    coded = [index for index in coded if plain[index] not in known]
+    coded = [index for index, name in enumerate(plain) if _LANGUAGE.fullmatch(name) and name not in known]
     source = _column(plain, languages.source, SOURCES)
     target = _column(plain, languages.target, TARGETS)
     if source is None and target is None and len(coded) == 2:

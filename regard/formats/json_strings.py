@@ -11,6 +11,7 @@ from regard.formats.text_file import TextFile
 from regard.formats.unit import FileSpan
 
 _TOKEN = re.compile(r'[\s\ufeff]*("(?:[^"\\\x00-\x1f]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+)', re.DOTALL)
+DEEPEST = 200
 JsonPath = tuple[str | int, ...]
 
 
@@ -66,6 +67,8 @@ class _JsonScanner:
                 if stack:
                     path, token, start = self._key(stack[-1], token, start)
                 if token in ("{", "["):
+                    if len(stack) == DEEPEST:
+                        raise self._error(start, f"nested more than {DEEPEST} deep; flatten it")
                     stack.append(_Open(path, start, "}" if token == "{" else "]"))
                     continue
                 value = self._value(token, start)

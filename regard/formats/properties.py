@@ -47,7 +47,6 @@ def read_properties(file: TextFile) -> Iterator[Unit]:
         position = match.end() + 1
         line = match.group()
         if not line.strip():
-            notes.clear() if not line else None
             continue
         pair = _PAIR.match(line)
         assert pair is not None

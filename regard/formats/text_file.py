@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import re
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from regard.errors import UserError
@@ -24,8 +27,12 @@ class TextFile:
     text: str
     encoding: str
 
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.text)]
+
     def line(self, position: int) -> int:
-        return self.text.count("\n", 0, position) + 1
+        return bisect_left(self._line_ends, position) + 1
 
     def place(self, position: int) -> str:
         return f"{self.path}:{self.line(position)}"
