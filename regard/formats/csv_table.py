@@ -20,7 +20,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """Its text, and where it stands with its quotes."""
 
     text: str
@@ -28,13 +28,13 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Record:
-    cells: tuple[Cell, ...]
+class TableRow:
+    cells: tuple[TableCell, ...]
     line: int
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """Which column holds what; None: none does."""
 
     source: int
@@ -65,7 +65,7 @@ def _with(first: str, rest: Iterator[str]) -> Iterator[str]:
     yield from rest
 
 
-def table_unit(path: str, record: Record, columns: Columns, width: int) -> Unit | LeftOut:
+def table_unit(path: str, record: TableRow, columns: TableColumns, width: int) -> Unit | LeftOut:
     place = f"{path}:{record.line}"
     if len(record.cells) > width or len(record.cells) <= max(columns.source, columns.target):
         return LeftOut(place, f"{len(record.cells)} columns, and the header has {width}")
@@ -113,7 +113,7 @@ def delimiter_of(path: str, header: str, languages: LanguagePair) -> str:
     return best
 
 
-def find_columns(path: str, names: Sequence[str], languages: LanguagePair) -> Columns:
+def find_columns(path: str, names: Sequence[str], languages: LanguagePair) -> TableColumns:
     """By the languages that are wanted, by the usual names, or the only two languages there are."""
     plain = [name.strip().lstrip("\ufeff").strip().lower() for name in names]
     known = (*SOURCES, *TARGETS, *KEYS, *CONTEXTS, *NOTES, *FUZZY)
@@ -126,7 +126,7 @@ def find_columns(path: str, names: Sequence[str], languages: LanguagePair) -> Co
         raise UserError(f"{path}: no columns for source and target among {', '.join(names)}")
     named = f"{names[source].strip()} {names[target].strip()}" if {source, target} <= set(coded) else ""
     first = [_column(plain, None, usual) for usual in (KEYS, CONTEXTS, NOTES, FUZZY)]
-    return Columns(source, target, *first, languages=named)
+    return TableColumns(source, target, *first, languages=named)
 
 
 def _column(names: Sequence[str], language: str | None, usual: Sequence[str]) -> int | None:
@@ -137,7 +137,7 @@ def _column(names: Sequence[str], language: str | None, usual: Sequence[str]) ->
     return next((index for name in usual for index, given in enumerate(names) if given == name), None)
 
 
-def csv_records(path: str, lines: Iterable[str], delimiter: str) -> Iterator[Record]:
+def csv_records(path: str, lines: Iterable[str], delimiter: str) -> Iterator[TableRow]:
     """RFC 4180, with any delimiter and line end: a record goes on over lines while a quote is open."""
     text, start, line = "", 0, 1
     for number, more in enumerate(lines, start=1):
@@ -147,18 +147,18 @@ def csv_records(path: str, lines: Iterable[str], delimiter: str) -> Iterator[Rec
         text += more
         cells = None if is_open and '"' not in more else _cells(text, start, delimiter)
         if cells is not None:
-            yield Record(cells, line)
+            yield TableRow(cells, line)
             start += len(text)
             text = ""
     if text:
         raise UserError(f"{path}:{line}: a quote is opened and never closed; close it")
 
 
-def _cells(text: str, offset: int, delimiter: str) -> tuple[Cell, ...] | None:
+def _cells(text: str, offset: int, delimiter: str) -> tuple[TableCell, ...] | None:
     """The cells of a record; None where a quote is still open."""
     other = rf"[^{re.escape(delimiter)}\r\n]*"
     quoted, plain = re.compile(rf'"((?:[^"]|"")*)"(?!")({other})'), re.compile(other)
-    cells: list[Cell] = []
+    cells: list[TableCell] = []
     position = len(text) - len(text.lstrip("\ufeff"))
     while True:
         is_quoted = text.startswith('"', position)
@@ -166,7 +166,7 @@ def _cells(text: str, offset: int, delimiter: str) -> tuple[Cell, ...] | None:
         if match is None:
             return None
         value = match.group(1).replace('""', '"') + match.group(2) if is_quoted else match.group()
-        cells.append(Cell(value, FileSpan(offset + position, offset + match.end())))
+        cells.append(TableCell(value, FileSpan(offset + position, offset + match.end())))
         position = match.end()
         if not text.startswith(delimiter, position):
             return tuple(cells)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from regard.errors import UserError
-from regard.formats.csv_table import Cell, Columns, Record, find_columns, table_unit
+from regard.formats.csv_table import TableCell, TableColumns, TableRow, find_columns, table_unit
 from regard.formats.unit import FileSpan, LanguagePair, LeftOut, Unit
 
 
@@ -23,7 +23,7 @@ def read_xlsx(path: Path, languages: LanguagePair) -> Iterator[Unit | LeftOut]:
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
         raise UserError(f"{path}: no workbook that can be read: {error}") from None
     sheet = book.worksheets[0]
-    columns: Columns | None = None
+    columns: TableColumns | None = None
     width = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         texts = ["" if value is None else str(value) for value in row]
@@ -33,5 +33,5 @@ def read_xlsx(path: Path, languages: LanguagePair) -> Iterator[Unit | LeftOut]:
             columns, width = find_columns(str(path), texts, languages), len(texts)
             continue
         nowhere = FileSpan(0, 0)
-        yield table_unit(str(path), Record(tuple(Cell(text, nowhere) for text in texts), number), columns, width)
+        yield table_unit(str(path), TableRow(tuple(TableCell(text, nowhere) for text in texts), number), columns, width)
     book.close()
