@@ -110,7 +110,9 @@ export function createPanel(own, known, app) {
     const actions = { choose, hide, change };
     if (!["translation", "captioning", "continuation"].includes(known.task)) actions.choose = null;
     const heads = output.querySelector(".heads");
-    output.replaceChildren(traceView(record, { ...settings, closed: heads ? !heads.open : undefined }, actions, before));
+    output.replaceChildren(
+      traceView(record, { ...settings, closed: heads ? !heads.open : undefined }, actions, before),
+    );
     showOthers();
   }
 

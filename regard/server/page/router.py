@@ -1,7 +1,7 @@
 """The page at `/` and its files: its own modules and the viewer's, all from here and nothing in the HTML itself.
 
-The Content-Security-Policy allows scripts, styles and requests of this origin only; images also as data: addresses, which
-is what a dropped picture is, and as blob: addresses, from which a PNG is drawn.
+The Content-Security-Policy allows scripts, styles and requests of this origin only; images also as data: addresses, as
+which records hold them, and as blob: addresses, from which a PNG is drawn.
 """
 
 from __future__ import annotations
