@@ -94,9 +94,14 @@ def deepl_router(translation: Translation, access: Access) -> APIRouter:
 
     @router.get("/v2/languages", response_model=list[DeepLLanguage])
     async def languages(request: Request, type: Literal["source", "target"] = "source") -> Any:
-        _check(access, request, {})
-        codes = translation.sources() if type == "source" else translation.targets()
-        return [DeepLLanguage(language=code, name=language_name(code)) for code in _codes(codes, type == "target")]
+        """DeepL's own client sends the type in a body."""
+        fields = {"type": type} | await read_fields(request)
+        _check(access, request, fields)
+        if fields["type"] not in ("source", "target"):
+            raise bad("Value for 'type' not supported.")
+        targets = fields["type"] == "target"
+        codes = _codes(translation.targets() if targets else translation.sources(), targets)
+        return [DeepLLanguage(language=code, name=language_name(code)) for code in codes]
 
     @router.get("/v3/languages", response_model=list[DeepLLanguageV3])
     async def languages_v3(request: Request, resource: str = "translate_text") -> Any:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from starlette.convertors import Convertor, register_url_convertor
 
 from regard.data.corpus import load_corpus
 from regard.data.memory import TranslationMemory
@@ -22,6 +23,21 @@ from regard.server.service import Service, check_unicode
 LONGEST = 1000  # characters of a text that is looked up; Weblate sends 500
 MOST_MATCHES = 10
 Code = Annotated[str, Path(min_length=2, max_length=20)]
+
+
+class AnyTextConvertor(Convertor[str]):
+    """The rest of a path, line breaks included: Starlette's own stops at them."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("any_text", AnyTextConvertor())
 
 
 class TmserverError(BaseModel):
@@ -78,7 +94,7 @@ def tmserver_router(service: Service, access: Access, memories: dict[str, Transl
         sources, targets = sorted({source for _, source, _ in known}), sorted({target for *_, target in known})
         return TmserverLanguages(sourceLanguages=sources, targetLanguages=targets)
 
-    @router.get("/{source}/{target}/unit/{text:path}", response_model=list[TmserverMatch])
+    @router.get("/{source}/{target}/unit/{text:any_text}", response_model=list[TmserverMatch])
     async def unit(request: Request, source: Code, target: Code, text: str) -> Any:
         """Pairs whose source is equal or similar, the best first."""
         access.check(request, request.query_params.get("api_key"))

@@ -10,7 +10,7 @@ from regard.pipeline.prefix import Prefix
 from regard.server.refusal import Refusal, bad
 from regard.server.served import ServedModel
 from regard.server.service import Service
-from regard.server.v1_schema import ChangeFields, ClassAnswer, ModelDescription, Output, PrefixFields, SearchFields
+from regard.server.v1_schema import ChangeFields, ClassAnswer, ModelDescription, OutputText, PrefixFields, SearchFields
 
 
 def chosen(service: Service, body: Any) -> ServedModel:
@@ -64,8 +64,8 @@ async def results_of(service: Service, model: ServedModel, texts: list[str], bod
     )
 
 
-def output_of(result: Result, alignment: list[tuple[int, int]] | None = None) -> Output:
-    return Output(
+def output_of(result: Result, alignment: list[tuple[int, int]] | None = None) -> OutputText:
+    return OutputText(
         text=result.text,
         score=result.score,
         log_prob=result.log_prob,

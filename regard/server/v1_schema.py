@@ -68,7 +68,7 @@ class TranslationRequest(ModelChoice, SearchFields, PrefixFields, ChangeFields):
     stream: bool = Field(False, description="the growing output of one text as server-sent events; greedy or a sample")
 
 
-class Output(BaseModel):
+class OutputText(BaseModel):
     """One output."""
 
     text: str
@@ -78,13 +78,13 @@ class Output(BaseModel):
     ids: list[int]
     finished: bool = Field(description="false: the length limit ended it")
     problem: str | None = Field(None, description="why there is no output")
-    alternatives: list[Output] = Field([], description="the n best, this one first")
+    alternatives: list[OutputText] = Field([], description="the n best, this one first")
     alignment: list[tuple[int, int]] | None = Field(None, description="source word, output word, from 0")
 
 
 class TranslationAnswer(BaseModel):
     model: str
-    outputs: list[Output] = Field(description="one for each text, in order")
+    outputs: list[OutputText] = Field(description="one for each text, in order")
 
 
 class TraceRequest(ModelChoice, SearchFields, PrefixFields, ChangeFields):
@@ -136,7 +136,7 @@ class CaptionRequest(ChangeFields):
 
 class CaptionAnswer(BaseModel):
     model: str
-    output: Output
+    output: OutputText
     trace: dict[str, Any] | None = Field(None, description="as of /v1/trace, with the picture")
     tree: dict[str, Any] | None = Field(None, description="as of /v1/tree")
 
