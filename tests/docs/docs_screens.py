@@ -1,7 +1,7 @@
-"""The screens in the documentation, from the real page: docs_screens.py DATES RECURRENT SHAPES → docs/images/page-*.png.
+"""The screens in the documentation, from the real page: docs_screens.py DATES RECURRENT SHAPES.
 
-
-The three are run directories: a Transformer and a recurrent model with attention on dates, and a captioner on shapes.
+It writes docs/images/page-*.png. The three are run directories: a Transformer and a recurrent model with attention on
+dates, and a captioner on shapes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from regard.pipeline import load
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 TEXT = "text=Saturday%2C%20August%2015%2C%201992"
-WIDE, NARROW = {"width": 1200, "height": 780}, {"width": 390, "height": 780}
+WIDE, TALL, NARROW = ({"width": width, "height": height} for width, height in ((1200, 780), (1200, 1180), (390, 780)))
 COLOURS = 96  # of a palette: a fifth of the bytes
 
 
@@ -86,7 +86,7 @@ def drive(address: str, names: list[str], scene: Path) -> None:
         attention(opened(f"model={dates}&{TEXT}"))
         another_word(opened(f"model={dates}&{TEXT}"))
         what_if(opened(f"model={dates}&{TEXT}", color_scheme="dark"))
-        two(opened(f"model={dates}&{TEXT}"))
+        two(opened(f"model={dates}&{TEXT}", viewport=TALL))
         search(opened(f"model={dates}&{TEXT}&view=search&beams=4"))
         picture(opened(f"model={shapes}"), scene)
         shoot(opened(f"model={dates}&{TEXT}", viewport=NARROW), "phone")
