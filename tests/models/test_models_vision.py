@@ -21,7 +21,7 @@ from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 
-PRESETS = ["image-classifier", "image-fixed", "image-lstm", "image-grid-transformer", "image-transformer"]
+PRESETS = ["image-fixed", "image-lstm", "image-grid-transformer", "image-transformer"]
 SIDE, WORDS, SIZE = 24, 3, 11  # 9 cells; two words, or none
 DECODERS = [{"decoder": "rnn", "context": c} for c in ("first-state", "every-step", "attention")]
 DECODERS += [{"decoder": "transformer"}, {"decoder": "convolution"}]
@@ -100,7 +100,7 @@ def test_patches_start_from_positions_of_rows_and_columns(source: Tensor) -> Non
         assert model.encode(source, MASK).states.shape == (4, 9, 12)
 
 
-@pytest.mark.parametrize("preset", PRESETS[1:])  # a classifier writes nothing
+@pytest.mark.parametrize("preset", PRESETS)
 def test_images_are_searched_like_sentences(preset: str) -> None:
     model = small({"preset": preset}, words=1)
     generator = np.random.default_rng(0)
