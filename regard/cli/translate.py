@@ -32,6 +32,8 @@ def translate(
     ensemble: Annotated[list[Path] | None, Parameter(negative="")] = None,
     engine: Engine = "auto",
     threads: Positive | None = None,
+    glossary: Path | None = None,
+    confidence: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Translate texts, lines of a file, or lines of standard input: n lines in are n lines out.
@@ -62,33 +64,53 @@ def translate(
         equal.
     threads
         CPU threads.
+    glossary
+        Terms and what they become (a .tsv file: term TAB translation; or .tbx): each appears in the output.
+    confidence
+        Before each output the probability that it is right as it is, and a tab (with --json, an entry); the run must
+        have been calibrated by `regard calibrate`.
     json
         One JSON object a line, with text, score, tokens and whether the output is finished.
     """
     from regard.analysis.alignment import pharaoh
     from regard.pipeline import Translator, load, output_line, require
+    from regard.pipeline.output_checks import OutputChecks
 
     texts = _read_texts(text, input)
     if output is not None and alignments is not None and output.resolve() == alignments.resolve():
         raise UserError(f"--output and --alignments both name {output}; give each a file of its own")
     pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
     search = pipeline.search_with(search)
+    if glossary is not None:
+        pipeline = require(pipeline, Translator, "--glossary: only translations have terms").with_glossary(glossary)
+    if confidence:
+        translator = require(pipeline, Translator, "--confidence: only translations have one")
+        if translator.calibration is None:
+            raise UserError(f"--confidence: {run} is not calibrated; run `regard calibrate {run}` first")
+        if search.n_best > 1:
+            raise UserError("--confidence is of the best output; leave --n-best out")
     if alignments is not None:  # refused before anything is translated
         translator = require(pipeline, Translator, "--alignments: only translations have alignments")
         attention = translator.alignment_attention(attention)
-    truncated = 0
+    truncated, checks = 0, OutputChecks.of(pipeline)
     with (
         _opened(output, "--output") as file,
         _opened(alignments, "--alignments") as alignment_file,
         progress_bar("translating", sum(1 for line in texts if line.strip())) as progress,
     ):
         for number, result in enumerate(pipeline.translate_stream(texts, search, progress), start=1):
-            file.write(output_line(number, result, search.n_best, json, escape=not text) + "\n")
+            line = output_line(number, result, search.n_best, json, escape=not text, confidence=confidence)
+            file.write(f"{line}\n")
+            checks.add(number, result)
             if alignments is not None:
                 alignment_file.write(pharaoh(result.alignment(attention)) + "\n")
             if result.problem:
                 print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
+            if result.review:
+                print(f"regard: line {number}: look at this output: {result.review}", file=sys.stderr)
             truncated += result.truncated
+    for line in checks.summary():
+        print(f"regard: {line}", file=sys.stderr)
     if truncated:
         longer = "raise --max-tokens for more"
         print(f"regard: {truncated} of {len(texts)} outputs reached the length limit; {longer}", file=sys.stderr)

@@ -246,5 +246,6 @@ def _of_message(message: SourceMessage, results: Sequence[Result]) -> Result:
         review="; ".join(reviews) or None,
         terms=tuple(dict.fromkeys(term for result in results for term in result.terms)),
         ids=worst.ids,
+        scorer=lambda: tuple(score for result in results if result.scorer for score in result.scorer()),
         tracer=worst.tracer,
     )

@@ -1,0 +1,48 @@
+"""What the outputs of a whole input come to: numbers that are missing, terms that were kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from regard.data.embedded import EMBEDDED
+from regard.pipeline.interface import Pipeline
+from regard.pipeline.result import Result
+
+SHOWN = 5  # lines that a summary names
+
+
+@dataclass
+class OutputChecks:
+    """Counts. `numbers`: they are looked at; tasks that compute with numbers have others in their outputs."""
+
+    numbers: bool
+    outputs: int = 0
+    missing: list[str] = field(default_factory=list)  # lines whose outputs lack a number
+    terms: int = 0
+    kept: int = 0
+    forced: int = 0
+
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> Self:
+        return cls(numbers=pipeline.run.plan.data.corpus not in EMBEDDED)
+
+    def add(self, number: int, result: Result) -> None:
+        self.outputs += 1
+        if self.numbers and result.missing_numbers:
+            self.missing.append(f"{number}: {' '.join(result.missing_numbers)}")
+        self.terms += len(result.terms)
+        self.kept += sum(term.kept for term in result.terms)
+        self.forced += sum(term.forced for term in result.terms)
+
+    def summary(self) -> list[str]:
+        lines = []
+        if self.missing:
+            more = "; …" if len(self.missing) > SHOWN else ""
+            shown = "; ".join(self.missing[:SHOWN])
+            lines.append(
+                f"{len(self.missing)} of {self.outputs} outputs lack a number of their source (line {shown}{more})"
+            )
+        if self.terms:
+            lines.append(f"glossary: {self.kept} of {self.terms} terms kept, {self.forced} of them forced")
+        return lines
