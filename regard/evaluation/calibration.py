@@ -36,7 +36,7 @@ FEATURES = ("log probability", "log of doubt", "mean", "least", "least margin", 
 LEAST_LOG = -30.0  # of a probability, so that no feature is infinite
 PENALTY = 1.0
 STEPS = 100
-LEAST_EXAMPLES = 50
+LEAST_EXAMPLES, FEW_EXAMPLES = 10, 200  # to fit at all; below the second a curve is mostly chance
 BAR = "█"
 BAR_WIDTH = 30
 
@@ -199,9 +199,11 @@ class CalibrationReport:
 def render_calibration(report: CalibrationReport) -> str:
     """The reliability curve as a table, and what it comes to."""
     event = EVENTS[report.event]
+    few = min(report.fitted, report.measured) < FEW_EXAMPLES
     lines = [
         f"fitted on {report.fitted:,} outputs, measured on {report.measured:,} others; right: {event}",
         "",
+        *([f"note: below {FEW_EXAMPLES} outputs the curve is mostly chance", ""] if few else []),
         "confidence   outputs   mean    right",
     ]
     for one in report.after.bins:

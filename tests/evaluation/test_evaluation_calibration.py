@@ -92,8 +92,8 @@ def test_a_damaged_file_is_refused_in_one_line(content: str, tmp_path: Path):
 
 
 def test_too_few_outputs_are_refused():
-    with pytest.raises(UserError, match="10 outputs are too few"):
-        Calibration.fit(*drawn(10, 7), "exact")
+    with pytest.raises(UserError, match="9 outputs are too few"):
+        Calibration.fit(*drawn(9, 7), "exact")
 
 
 def test_what_is_right():
@@ -110,3 +110,5 @@ def test_the_report_is_a_table_and_a_picture():
     assert sum(one.count for one in report.after.bins) == 500
     assert reliability_chart(report).startswith("<svg")
     json.dumps(report.as_dict())
+    assert "mostly chance" not in text
+    assert "mostly chance" in render_calibration(CalibrationReport.of(calibration, *drawn(50, 9)))
