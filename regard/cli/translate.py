@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Engine, Positive
+from regard.config.settings import Engine, LanguageCode, Positive
 from regard.errors import UserError
+from regard.formats.unit import LanguagePair, UnitChoice
 
 if TYPE_CHECKING:
     from io import BufferedReader
+
+    from regard.pipeline import Pipeline
 
 
 def translate(
@@ -35,8 +39,16 @@ def translate(
     glossary: Path | None = None,
     confidence: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    only: UnitChoice = "untranslated",
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None,
+    memory: Path | None = None,
+    source_language: LanguageCode | None = None,
+    target_language: LanguageCode | None = None,
 ) -> int:
     """Translate texts, lines of a file, or lines of standard input: n lines in are n lines out.
+
+    A translators' file as --input (TMX, XLIFF, PO …) is written to --output with its targets filled in and marked for
+    review; all else in it keeps its bytes.
 
     A language model continues its input; a classifier gives the class and its probability. With --n-best above 1 each
     output has a line of its own: number of the input TAB score TAB output.
@@ -71,28 +83,40 @@ def translate(
         have been calibrated by `regard calibrate`.
     json
         One JSON object a line, with text, score, tokens and whether the output is finished.
+    only
+        In a translators' file: its untranslated units, also the fuzzy ones (that need review), or all.
+    threshold
+        In a translators' file: leave a target as it is where the new one's score, from 0 to 1, is lower: its
+        confidence, where the run is calibrated.
+    memory
+        A translators' file with pairs: equal sources are taken from it, similar ones are named in a note.
+    source_language
+        Language of a translators' file's sources (that of the file, or else of the run).
+    target_language
+        Language of its targets.
     """
     from regard.analysis.alignment import pharaoh
+    from regard.cli.translate_file import translate_translation_file
+    from regard.formats.reading import format_of
     from regard.pipeline import Translator, load, output_line, require
-    from regard.pipeline.output_checks import OutputChecks
+    from regard.pipeline.file_translation import FileOptions
+    from regard.pipeline.output_checks import OutputChecks, line_problems
 
+    if input is not None and not text and format_of(input) is not None:
+        options = FileOptions(only, LanguagePair(source_language, target_language), threshold, memory)
+        pipeline = _with_glossary(load(run, threads, engine=engine, ensemble=ensemble or ()), glossary)
+        return translate_translation_file(pipeline, input, output, options, pipeline.search_with(search))
     texts = _read_texts(text, input)
     if output is not None and alignments is not None and output.resolve() == alignments.resolve():
         raise UserError(f"--output and --alignments both name {output}; give each a file of its own")
-    pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
+    pipeline = _with_glossary(load(run, threads, engine=engine, ensemble=ensemble or ()), glossary)
     search = pipeline.search_with(search)
-    if glossary is not None:
-        pipeline = require(pipeline, Translator, "--glossary: only translations have terms").with_glossary(glossary)
     if confidence:
-        translator = require(pipeline, Translator, "--confidence: only translations have one")
-        if translator.calibration is None:
-            raise UserError(f"--confidence: {run} is not calibrated; run `regard calibrate {run}` first")
-        if search.n_best > 1:
-            raise UserError("--confidence is of the best output; leave --n-best out")
+        _check_calibrated(pipeline, search)
     if alignments is not None:  # refused before anything is translated
         translator = require(pipeline, Translator, "--alignments: only translations have alignments")
         attention = translator.alignment_attention(attention)
-    truncated, checks = 0, OutputChecks.of(pipeline)
+    checks = OutputChecks.of(pipeline)
     with (
         _opened(output, "--output") as file,
         _opened(alignments, "--alignments") as alignment_file,
@@ -104,17 +128,29 @@ def translate(
             checks.add(number, result)
             if alignments is not None:
                 alignment_file.write(pharaoh(result.alignment(attention)) + "\n")
-            if result.problem:
-                print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
-            if result.review:
-                print(f"regard: line {number}: look at this output: {result.review}", file=sys.stderr)
-            truncated += result.truncated
+            for problem in line_problems(number, result):
+                print(f"regard: {problem}", file=sys.stderr)
     for line in checks.summary():
         print(f"regard: {line}", file=sys.stderr)
-    if truncated:
-        longer = "raise --max-tokens for more"
-        print(f"regard: {truncated} of {len(texts)} outputs reached the length limit; {longer}", file=sys.stderr)
     return 0
+
+
+def _with_glossary(pipeline: Pipeline, glossary: Path | None) -> Pipeline:
+    from regard.pipeline import Translator, require
+
+    if glossary is None:
+        return pipeline
+    return require(pipeline, Translator, "--glossary: only translations have terms").with_glossary(glossary)
+
+
+def _check_calibrated(pipeline: Pipeline, search: SearchSettings) -> None:
+    from regard.pipeline import Translator, require
+
+    path = pipeline.run.path
+    if require(pipeline, Translator, "--confidence: only translations have one").calibration is None:
+        raise UserError(f"--confidence: {path} is not calibrated; run `regard calibrate {path}` first")
+    if search.n_best > 1:
+        raise UserError("--confidence is of the best output; leave --n-best out")
 
 
 def _read_texts(arguments: tuple[str, ...], path: Path | None) -> list[str]:

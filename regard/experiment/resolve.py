@@ -19,20 +19,20 @@ from regard.config import (
 from regard.config.check import check
 from regard.data.corpus import Corpus
 from regard.data.embedded import EMBEDDED
+from regard.experiment.choice import Choice, Choices
 from regard.experiment.corpus_statistics import measure_captions, measure_text
 from regard.experiment.defaults import (
-    Choice,
-    Choices,
     choose_languages,
     choose_metric,
     choose_model,
-    choose_tokenizer,
+    choose_preset,
     choose_training,
     count_entries,
     measure_workload,
-    shared_by_model,
 )
+from regard.experiment.goal import goal_of
 from regard.experiment.init_from import inherit_settings
+from regard.experiment.tokenizer_defaults import choose_tokenizer, shared_by_model
 
 
 def resolve(settings: Settings, corpus: Corpus) -> Plan:
@@ -59,13 +59,17 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     tokenizer = TokenizerPlan.model_validate(values if forced is None else {**values, "shared": forced.value})
     metric = choose_metric(outline, corpus, statistics)
     used_metric = settings.training.metric or metric.value
-    workload = measure_workload(
-        settings.training, tokenizer, statistics, used_metric, count_entries(outline, tokenizer, corpus, statistics)
-    )
+    goal = goal_of(outline, tokenizer, used_metric, settings.data.corpus in EMBEDDED)
+    preset = choose_preset(corpus, goal)
+    if not inherited.model.names_architecture and preset.value != given.preset:
+        given = given.model_copy(update={"preset": preset.value})
+        outline = plan_model(given)
+    entries = count_entries(outline, tokenizer, corpus, statistics)
+    workload = measure_workload(settings.training, outline, tokenizer, statistics, goal, entries)
     fields = model_fields(given)
-    model_choices = choose_model(outline, frozenset(fields), workload, statistics, used_metric, settings.training)
+    model_choices = choose_model(outline, frozenset(fields), workload, statistics, goal, settings.training)
     model = ModelPlan.model_validate({**_values(model_choices), **fields})
-    training_choices = choose_training(settings.training, model, tokenizer, workload, metric)
+    training_choices = choose_training(settings.training, model, workload, metric, goal)
     training = TrainingPlan.model_validate({**_values(training_choices), **settings.training.given()})
 
     languages = choose_languages(corpus)
@@ -73,7 +77,7 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     plan = Plan(data, tokenizer, model, training, settings.search)
     check(plan)
     if inherited.model.preset != given.preset:
-        model_choices["preset"] = Choice(given.preset, "what suits this corpus")
+        model_choices["preset"] = preset
     choices = {"data": languages, "tokenizer": tokenizer_choices, "model": model_choices, "training": training_choices}
     reasons: dict[str, str] = {}
     for name, section in plan.sections():

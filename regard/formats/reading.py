@@ -69,3 +69,16 @@ def languages_of(path: str | Path) -> tuple[str, str]:
                 if names[0] in event.attributes:
                     return event.attributes[names[0]], event.attributes.get(names[1], "")
     return "", ""
+
+
+def read_target_file(path: Path, output: Path, languages: LanguagePair) -> list[Unit | LeftOut]:
+    """The units of a file that is to be filled."""
+    return list(read_units(path, languages))
+
+
+def check_can_be_filled(path: str | Path) -> None:
+    """Refuse a file whose format is only read."""
+    if format_of(path) is None:
+        raise UserError(f"{path}: not a translators' file")
+    if str(path).lower().endswith(".gz"):
+        raise UserError(f"{path}: a zipped file is only read; unzip it")

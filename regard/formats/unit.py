@@ -10,6 +10,7 @@ from typing import Literal
 # fuzzy: there is a target, and somebody must look at it. obsolete: the program no longer has this text.
 # protected: the file says that it is not to be translated.
 UnitState = Literal["untranslated", "fuzzy", "translated", "obsolete", "protected"]
+UnitChoice = Literal["untranslated", "fuzzy", "all"]  # which units get a target: each includes those before it
 
 
 @dataclass(frozen=True)

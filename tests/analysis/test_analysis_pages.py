@@ -104,7 +104,7 @@ def test_the_figures_and_the_sentences_are_linked(trace_page: Visit) -> None:
     places = f"{strong}.map(line => line.dataset.row + line.dataset.column)"
     assert page.eval_on_selector_all(".lines .line", places) == ["10"]
     heat = "all => all.map(token => token.style.getPropertyValue('--heat-share'))"
-    assert page.eval_on_selector_all("[data-side=source]", heat) == ["70%", "0%", "0%"]
+    assert page.eval_on_selector_all("[data-side=source]", heat) == ["45%", "0%", "0%"]
     page.locator("[data-side=source]").nth(1).hover()
     assert trace_page.status() == "<cat> ← le 100 %"
     trace_page.check()
@@ -143,7 +143,7 @@ def test_choosing_a_map_and_a_head(trace_page: Visit) -> None:
 def test_every_head_is_there_small_and_a_click_shows_it_large(trace_page: Visit) -> None:
     page = trace_page.page
     small = page.locator(".all-heads button")
-    assert small.count() == 1 + 2 + 1 and page.locator(".all-heads h4").all_text_contents()[-1] == "encoder.rollout"
+    assert small.count() == 1 + 2 + 1 and page.locator(".all-heads h3").all_text_contents()[-1] == "encoder.rollout"
     assert trace_page.pressed(".all-heads button") == []  # the mean is shown
     before = trace_page.shades()
     small.nth(2).click()

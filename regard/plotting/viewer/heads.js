@@ -27,7 +27,7 @@ export function allHeads(record, chosen, choose, changed) {
         element("span", {}, change ?? (alone ? "" : String(head))),
       );
     });
-    return element("div", { class: "layer" }, element("h4", {}, map.name), element("div", { class: "thumbs" }, thumbs));
+    return element("div", { class: "layer" }, element("h3", {}, map.name), element("div", { class: "thumbs" }, thumbs));
   });
   return element("div", { class: "all-heads" }, rows);
 }

@@ -31,6 +31,7 @@ export function figure(svg, title, name, ...more) {
       button("PNG", () => savePng(svg, name), { "aria-label": `save ${title} as PNG` }),
     ),
   );
+  svg.style.width = `${svg.viewBox.baseVal.width / 16}rem`; // grows with the font on a projector
   return element(
     "figure",
     { class: `of-${name}` },

@@ -41,7 +41,16 @@ export function outputSentence(record, on, before) {
       "aria-expanded": "false",
     });
   });
-  return element("p", { class: "sentence output", dir: "auto" }, parts);
+  return element("p", { class: "sentence output", dir: "auto", keydown: fromTokenToToken }, parts);
+}
+
+function fromTokenToToken(event) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const tokens = [...event.currentTarget.querySelectorAll("button.token")];
+  const next = tokens[tokens.indexOf(document.activeElement) + step];
+  if (!step || !next) return;
+  event.preventDefault();
+  next.focus();
 }
 
 function token(text, place, on, attributes) {
@@ -101,7 +110,7 @@ export function alternativesPanel(record, place, actions, close) {
     element(
       "div",
       { class: "panel-head" },
-      element("h4", {}, prior),
+      element("h3", {}, prior),
       button("×", close, { class: "close", "aria-label": "close" }),
     ),
     element("ol", {}, rows),

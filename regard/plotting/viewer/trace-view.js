@@ -24,19 +24,19 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
   const source = record.image ? null : sourceSentence(record, on, actions);
   const panel = element("div", { class: "panel" });
   const facing = element(
-    "section",
-    { class: `facing ${source ? "" : "single"}`, "aria-label": "source and output" },
-    source && element("div", {}, element("h3", {}, "Source"), source),
+    "div",
+    { class: `facing ${source ? "" : "single"}` },
+    source && element("div", {}, element("h2", {}, "Source"), source),
     element(
       "div",
       {},
-      element("h3", {}, record.image ? "Caption" : record.task === "classification" ? "Class" : "Output"),
+      element("h2", {}, record.image ? "Caption" : record.task === "classification" ? "Class" : "Output"),
       output,
       beforeLine(before),
       panel,
     ),
   );
-  const maps = element("section", { class: "maps", "aria-label": "maps of attention" });
+  const maps = element("div", { class: "maps" });
   root.append(facing, maps);
   draw();
   return root;
@@ -101,12 +101,12 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
       : figure(lines(map, weights, select, describe), "Lines", "lines");
     maps.replaceChildren(
       controls(),
-      element("h3", { class: "map-name" }, name),
+      element("h2", { class: "map-name" }, name),
       element("div", { class: "figures" }, first ? [other, heat] : [heat, other]),
       status,
       element(
         "details",
-        { class: "heads", open: settings.closed ? null : true },
+        { class: "heads", open: (settings.closed ?? narrow()) ? null : true },
         element("summary", {}, "All heads"),
         allHeads(record, view, choose, change),
       ),
@@ -156,7 +156,11 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
         element(
           "span",
           { class: "labelled what-if" },
-          view.head === null ? "what if all heads were " : `what if head ${view.head} were `,
+          view.head !== null
+            ? `what if head ${view.head} were `
+            : map.weights.length > 1
+              ? "what if all heads were "
+              : "what if it were ",
           what,
         ),
     );
@@ -207,7 +211,7 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
         tokenAt(side, map.row_side, row, record) === index || tokenAt(side, map.column_side, column, record) === index;
       const weight = row !== null ? weights[row][asColumn] : column !== null ? weights[asRow]?.[column] : 0;
       token.classList.toggle("here", here);
-      token.style.setProperty("--heat-share", `${Math.round(70 * (weight ?? 0))}%`);
+      token.style.setProperty("--heat-share", `${Math.round(45 * (weight ?? 0))}%`);
     }
   }
 
@@ -232,6 +236,11 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
       element("table", {}, element("thead", {}, head), element("tbody", {}, rows)),
     );
   }
+}
+
+// On a phone the small heads wait to be asked for.
+function narrow() {
+  return matchMedia("(max-width: 48rem)").matches;
 }
 
 function beforeLine(before) {

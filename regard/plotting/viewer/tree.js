@@ -143,7 +143,7 @@ export function treeView(record, settings = {}) {
     "article",
     { class: "tree-view" },
     controls,
-    figure(svg, "the search", "beam-tree"),
+    figure(svg, "The search", "beam-tree"),
     detail,
     element(
       "p",
