@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 from cyclopts import Parameter
 from pydantic import Field
 
+from regard.cli.bulk import join_shards, refuse_with_shard, translate_shard_of
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Engine, LanguageCode, Positive
+from regard.config.values import Engine, LanguageCode, Positive
 from regard.errors import UserError
 from regard.formats.unit import LanguagePair, UnitChoice
 
 if TYPE_CHECKING:
     from io import BufferedReader
 
-    from regard.pipeline import Pipeline
+    from regard.pipeline import Pipeline, Result
 
 
 def translate(
@@ -39,6 +40,9 @@ def translate(
     glossary: Path | None = None,
     confidence: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    shard: str | None = None,
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    merge: Path | None = None,
     only: UnitChoice = "untranslated",
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None,
     memory: Path | None = None,
@@ -83,6 +87,13 @@ def translate(
         have been calibrated by `regard calibrate`.
     json
         One JSON object a line, with text, score, tokens and whether the output is finished.
+    shard
+        i/n: translate part i (from 0) of n of a large --input into chunks in the folder --output; env: as torchrun or
+        a job array of Slurm number their processes.
+    resume
+        With --shard: keep the chunks that are whole.
+    merge
+        Join the chunks of all shards in --output into this file; without texts to translate.
     only
         In a translators' file: its untranslated units, also the fuzzy ones (that need review), or all.
     threshold
@@ -95,7 +106,13 @@ def translate(
     target_language
         Language of its targets.
     """
-    from regard.analysis.alignment import pharaoh
+    if merge is not None:
+        return join_shards(input, output, merge)
+    if shard is not None:
+        refuse_with_shard(bool(text or alignments or ensemble or json))
+        if glossary is not None or confidence:
+            raise UserError("--shard writes plain outputs; leave --glossary and --confidence out")
+        return translate_shard_of(run, input, output, shard, resume, search, engine, threads)
     from regard.cli.translate_file import translate_translation_file
     from regard.formats.reading import format_of
     from regard.pipeline import Translator, load, output_line, require
@@ -127,12 +144,18 @@ def translate(
             file.write(f"{line}\n")
             checks.add(number, result)
             if alignments is not None:
-                alignment_file.write(pharaoh(result.alignment(attention)) + "\n")
+                alignment_file.write(_alignment_line(result, attention))
             for problem in line_problems(number, result):
                 print(f"regard: {problem}", file=sys.stderr)
     for line in checks.summary():
         print(f"regard: {line}", file=sys.stderr)
     return 0
+
+
+def _alignment_line(result: Result, attention: str | None) -> str:
+    from regard.analysis.alignment import pharaoh
+
+    return pharaoh(result.alignment(attention)) + "\n"
 
 
 def _with_glossary(pipeline: Pipeline, glossary: Path | None) -> Pipeline:

@@ -28,8 +28,8 @@ from regard.files import write_text
 from regard.plotting.axes import Axis
 from regard.plotting.line_chart import Line, Panel, line_chart
 
-Event = Literal["exact", "chrf"]
-EVENTS: dict[Event, str] = {"exact": "equal to the reference", "chrf": "chrF above 80"}
+RightEvent = Literal["exact", "chrf"]
+EVENTS: dict[RightEvent, str] = {"exact": "equal to the reference", "chrf": "chrF above 80"}
 CHRF_RIGHT = 80.0
 BINS = 15
 FEATURES = ("log probability", "log of doubt", "mean", "least", "least margin", "length ratio")
@@ -41,7 +41,7 @@ BAR = "█"
 BAR_WIDTH = 30
 
 
-def is_right(output: str, reference: str, event: Event) -> bool:
+def is_right(output: str, reference: str, event: RightEvent) -> bool:
     """Whether an output is right as it is."""
     return output == reference if event == "exact" else sentence_chrf(output, reference) > CHRF_RIGHT
 
@@ -106,7 +106,7 @@ class Reliability:
 class Calibration:
     """Weights of the standardised features, stored with a run."""
 
-    event: Event
+    event: RightEvent
     mean: tuple[float, ...]
     scale: tuple[float, ...]
     weights: tuple[float, ...]
@@ -114,7 +114,7 @@ class Calibration:
     examples: int  # that it was fitted on
 
     @classmethod
-    def fit(cls, scores: Sequence[TokenScores], right: Sequence[bool], event: Event) -> Self:
+    def fit(cls, scores: Sequence[TokenScores], right: Sequence[bool], event: RightEvent) -> Self:
         """Newton's method on Σ log(1 + exp(−s·(w·z + b))) + penalty/2 |w|²; s is 1 where right, else −1."""
         if len(scores) < LEAST_EXAMPLES:
             raise UserError(f"{len(scores)} outputs are too few to calibrate on; give {LEAST_EXAMPLES} pairs or more")
@@ -166,7 +166,7 @@ class Calibration:
 class CalibrationReport:
     """Measured on outputs that the calibration was not fitted on."""
 
-    event: Event
+    event: RightEvent
     fitted: int
     measured: int
     right: float  # share of the measured

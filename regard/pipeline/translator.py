@@ -26,7 +26,7 @@ from regard.data.glossary import Glossary, stands_in
 from regard.data.masking import PlaceholderSymbols
 from regard.errors import UserError
 from regard.evaluation import TranslationReport, bleu_tokenizer, chrf, evaluate_translation
-from regard.evaluation.calibration import Calibration, CalibrationReport, Event, TokenScores, is_right
+from regard.evaluation.calibration import Calibration, CalibrationReport, RightEvent, TokenScores, is_right
 from regard.evaluation.report import GlossaryReport
 from regard.inference import ProgressCallback
 from regard.pipeline.prefix import Prefix
@@ -87,7 +87,10 @@ class Translator(SourceToText):
         return Calibration.read(path) if path.is_file() else None
 
     def calibrate(
-        self, event: Event | None = None, search: SearchSettings | None = None, progress: ProgressCallback | None = None
+        self,
+        event: RightEvent | None = None,
+        search: SearchSettings | None = None,
+        progress: ProgressCallback | None = None,
     ) -> CalibrationReport:
         """Fit the confidence of outputs on the run's development pairs, store it with the run, and measure it on the
         test pairs. `event`: what is right; without it, equality for short answers, and chrF above 80 for sentences."""
@@ -100,7 +103,7 @@ class Translator(SourceToText):
     def _scored(
         self,
         examples: Sequence[Example],
-        event: Event,
+        event: RightEvent,
         search: SearchSettings | None,
         progress: ProgressCallback | None,
     ) -> tuple[list[TokenScores], list[bool]]:
