@@ -109,15 +109,13 @@ def translate(
     if merge is not None:
         return join_shards(input, output, merge)
     if shard is not None:
-        refuse_with_shard(bool(text or alignments or ensemble or json))
-        if glossary is not None or confidence:
-            raise UserError("--shard writes plain outputs; leave --glossary and --confidence out")
+        refuse_with_shard(bool(text or alignments or ensemble or json or glossary or confidence))
         return translate_shard_of(run, input, output, shard, resume, search, engine, threads)
     from regard.cli.translate_file import translate_translation_file
     from regard.formats.reading import format_of
-    from regard.pipeline import Translator, load, output_line, require
+    from regard.pipeline import load, output_line
     from regard.pipeline.file_translation import FileOptions
-    from regard.pipeline.output_checks import OutputChecks, line_problems
+    from regard.pipeline.output_checks import OutputChecks
 
     if input is not None and not text and format_of(input) is not None:
         options = FileOptions(only, LanguagePair(source_language, target_language), threshold, memory)
@@ -131,8 +129,7 @@ def translate(
     if confidence:
         _check_calibrated(pipeline, search)
     if alignments is not None:  # refused before anything is translated
-        translator = require(pipeline, Translator, "--alignments: only translations have alignments")
-        attention = translator.alignment_attention(attention)
+        attention = _alignment_attention(pipeline, attention)
     checks = OutputChecks.of(pipeline)
     with (
         _opened(output, "--output") as file,
@@ -140,16 +137,21 @@ def translate(
         progress_bar("translating", sum(1 for line in texts if line.strip())) as progress,
     ):
         for number, result in enumerate(pipeline.translate_stream(texts, search, progress), start=1):
-            line = output_line(number, result, search.n_best, json, escape=not text, confidence=confidence)
-            file.write(f"{line}\n")
-            checks.add(number, result)
+            file.write(f"{output_line(number, result, search.n_best, json, not text, confidence)}\n")
+            for problem in checks.add(number, result):
+                print(f"regard: {problem}", file=sys.stderr)
             if alignments is not None:
                 alignment_file.write(_alignment_line(result, attention))
-            for problem in line_problems(number, result):
-                print(f"regard: {problem}", file=sys.stderr)
     for line in checks.summary():
         print(f"regard: {line}", file=sys.stderr)
     return 0
+
+
+def _alignment_attention(pipeline: Pipeline, attention: str | None) -> str:
+    from regard.pipeline import Translator, require
+
+    translator = require(pipeline, Translator, "--alignments: only translations have alignments")
+    return translator.alignment_attention(attention)
 
 
 def _alignment_line(result: Result, attention: str | None) -> str:

@@ -44,7 +44,8 @@ class OutputChecks:
     def of(cls, pipeline: Pipeline) -> Self:
         return cls(numbers=pipeline.run.plan.data.corpus not in EMBEDDED)
 
-    def add(self, number: int, result: Result) -> None:
+    def add(self, number: int, result: Result) -> list[str]:
+        """Count a result; what is to be said of its line at once."""
         self.outputs += 1
         self.truncated += result.truncated
         if self.numbers and result.missing_numbers:
@@ -52,6 +53,7 @@ class OutputChecks:
         self.terms += len(result.terms)
         self.kept += sum(term.kept for term in result.terms)
         self.forced += sum(term.forced for term in result.terms)
+        return line_problems(number, result)
 
     def summary(self) -> list[str]:
         lines = []
