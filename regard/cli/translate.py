@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, cast
@@ -115,7 +115,6 @@ def translate(
     from regard.formats.reading import format_of
     from regard.pipeline import load, output_line
     from regard.pipeline.file_translation import FileOptions
-    from regard.pipeline.output_checks import OutputChecks
 
     if input is not None and not text and format_of(input) is not None:
         options = FileOptions(only, LanguagePair(source_language, target_language), threshold, memory)
@@ -130,21 +129,29 @@ def translate(
         _check_calibrated(pipeline, search)
     if alignments is not None:  # refused before anything is translated
         attention = _alignment_attention(pipeline, attention)
-    checks = OutputChecks.of(pipeline)
     with (
         _opened(output, "--output") as file,
         _opened(alignments, "--alignments") as alignment_file,
         progress_bar("translating", sum(1 for line in texts if line.strip())) as progress,
     ):
-        for number, result in enumerate(pipeline.translate_stream(texts, search, progress), start=1):
+        for number, result in _checked(pipeline, pipeline.translate_stream(texts, search, progress)):
             file.write(f"{output_line(number, result, search.n_best, json, not text, confidence)}\n")
-            for problem in checks.add(number, result):
-                print(f"regard: {problem}", file=sys.stderr)
             if alignments is not None:
                 alignment_file.write(_alignment_line(result, attention))
+    return 0
+
+
+def _checked(pipeline: Pipeline, results: Iterable[Result]) -> Iterator[tuple[int, Result]]:
+    """Each result with its number; what has to be looked at is said on stderr, and at the end what it comes to."""
+    from regard.pipeline.output_checks import OutputChecks
+
+    checks = OutputChecks.of(pipeline)
+    for number, result in enumerate(results, start=1):
+        for problem in checks.add(number, result):
+            print(f"regard: {problem}", file=sys.stderr)
+        yield number, result
     for line in checks.summary():
         print(f"regard: {line}", file=sys.stderr)
-    return 0
 
 
 def _alignment_attention(pipeline: Pipeline, attention: str | None) -> str:
