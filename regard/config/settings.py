@@ -16,7 +16,7 @@ from regard.config.section import Open, Section, by_preset, chosen, default, wit
 Range = Annotated[str, Field(pattern=r"^\d+-\d+$")]
 Positive = Annotated[int, Field(gt=0)]
 Natural = Annotated[int, Field(ge=0)]
-Place = Annotated[int, Field(ge=0, strict=True)]  # of a token, from 0
+Place = Annotated[int, Field(ge=0)]  # of a token, from 0
 LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]  # BCP 47
 Share = Annotated[float, Field(ge=0, lt=1)]
 

@@ -14,6 +14,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from rich.console import Console
 
+from notebooks import write_pages
+
 from regard.apps.lessons import LESSONS
 from regard.cli import app
 from regard.config import PRESETS, Settings, shipped_recipes
@@ -220,6 +222,7 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
+    write_pages()
     for path in PAGES:
         before = path.read_text(encoding="utf-8")
         if (after := fill(before)) != before:
