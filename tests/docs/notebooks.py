@@ -1,4 +1,5 @@
-"""The notebooks of docs/course/ as pages of the website: a page and its pictures are written from the notebook alone."""
+"""The notebooks of docs/course/ as pages of the website: a page and its pictures are made from the notebook alone."""
+alone."""
 
 from __future__ import annotations
 
