@@ -1,5 +1,4 @@
 """The notebooks of docs/course/ as pages of the website: a page and its pictures are made from the notebook alone."""
-alone."""
 
 from __future__ import annotations
 
