@@ -37,7 +37,8 @@ def _markdown(cell: dict[str, Any], notebook: Path, pictures: dict[str, str]) ->
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         return source
-    parts = [f"```python\n{source}\n```"]
+    code = source.removesuffix(";")  # in a notebook it hides what a call returns
+    parts = [f"```python\n{code}\n```"]
     for output in cell["outputs"]:
         data = output.get("data", {})
         if "image/svg+xml" in data:
