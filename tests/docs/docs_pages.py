@@ -35,6 +35,7 @@ VERBS = (
     "train",
     "translate",
     "evaluate",
+    "calibrate",
     "export",
     "look",
     "look tree",
