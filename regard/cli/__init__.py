@@ -42,6 +42,7 @@ app.command(
     help_epilogue=EPILOGUE,
 )
 app.command("regard.cli.describe:describe", name="describe", help="Print the modules of a preset, a recipe or a run.")
+app.command("regard.cli.import_model:import_model", name="import", help="Make a run of another program's model.")
 app.command("regard.cli.export:export", name="export", help="Write a run for another program.")
 data = App(name="data", help="List, fetch and inspect corpora.")
 data.command("regard.cli.data:list_corpora", name="list", help="The corpora that need no download.")

@@ -15,8 +15,10 @@ from regard.config.settings import IMAGE_ENCODERS
 from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec
+from regard.data.sentencepiece import SentencePieceTokenizer
 from regard.data.sources import Source
 from regard.data.tokenizer import Tokenizer
+from regard.errors import UserError
 
 
 class Codec(Protocol):
@@ -74,9 +76,21 @@ class TargetCodec(Codec, Protocol):
         ...
 
 
+def same_vocabulary(source: SourceCodec, target: TargetCodec) -> bool:
+    """Whether an id means the same on both sides, so that one table can embed both."""
+    if isinstance(source, SentencePieceTokenizer) and isinstance(target, SentencePieceTokenizer):
+        return source.vocabulary == target.vocabulary  # even where each side has pieces of its own
+    return source is target
+
+
 def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
     """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
     (source_kind, target_kind), size = plan.tokenizer.kinds, plan.tokenizer.size
+    if "sentencepiece" in plan.tokenizer.kinds:
+        raise UserError(
+            "tokenizer.kind = 'sentencepiece' is that of an imported model; name the model by training.init_from, or "
+            "take 'unigram'"
+        )
     sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
     if plan.tokenizer.shared:
         assert corpus.images is None
@@ -94,6 +108,9 @@ def load_codecs(
     source_file: Path, target_file: Path, plan: Plan, images: Path | None = None
 ) -> tuple[SourceCodec, TargetCodec]:
     """What was saved of `train_codecs`; one file holds both where they are one. Images are read from `images`."""
+    if plan.tokenizer.kind == SentencePieceTokenizer.kind:
+        pieces = SentencePieceTokenizer.load(source_file)
+        return pieces, SentencePieceTokenizer.load(target_file) if target_file.is_file() else pieces
     if plan.model.encoder in IMAGE_ENCODERS:
         source = ImageCodec.load(source_file, plan.model.image_size, images or Path())
     else:

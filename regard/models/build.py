@@ -9,6 +9,7 @@ from torch import nn
 
 from regard.config import ModelPlan
 from regard.config.settings import CELL, IMAGE_ENCODERS
+from regard.data.vocabulary import BOS
 from regard.models.classifier import ClassifierModel
 from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.models.language import LanguageModel, TransformerReader
@@ -55,12 +56,12 @@ def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: boo
     if config.encoder in IMAGE_ENCODERS:
         source_embedding, encoder = None, _build_image_encoder(config, source_size, encoder_width, dropout)
     else:
-        source_embedding = Embedding(source_size, encoder_width, dropout)
+        source_embedding = Embedding(source_size, encoder_width, dropout, _zero(config))
         encoder = _build_encoder(config, source_embedding, dropout)
     if config.decoder == "none":
         return ClassifierModel(encoder, config.pooling, target_size, dropout, limits.get(config.encoder))
     one_table = source_embedding is not None and shared and config.tied_embeddings and encoder_width == decoder_width
-    embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout)
+    embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout, _zero(config))
     decoder = _build_decoder(config, embedding, encoder.width, target_size, dropout)
     return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder))
 
@@ -113,13 +114,18 @@ def _build_decoder(config: ModelPlan, embedding: Embedding, memory_width: int, s
 
 def _build_language(config: ModelPlan, size: int, dropout: float, width: int, limit: int | None) -> Model:
     _, depth = config.depths
-    embedding = Embedding(size, width, dropout)
+    embedding = Embedding(size, width, dropout, _zero(config))
     if config.decoder == "rnn":
         reader = RecurrentReader(embedding, config.cell, width, depth, size, config.tied_embeddings, dropout)
         return LanguageModel(reader, None)
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     output = Output(width, size, embedding if config.tied_embeddings else None)
     return LanguageModel(TransformerReader(embedding, positions, shape, depth, output), limit)
+
+
+def _zero(config: ModelPlan) -> int | None:
+    """The id that is embedded as zeros: that of the start, where it is not learned. No source has it."""
+    return BOS if config.start == "zero" else None
 
 
 def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
@@ -134,6 +140,7 @@ def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
         attention_dropout=config.attention_dropout,
         ffn_dropout=dropout if config.ffn_dropout is None else config.ffn_dropout,
         positions=config.positions if config.positions in ("rotary", "alibi") else None,
+        attention_bias=config.attention_bias,
     )
 
 
@@ -144,7 +151,14 @@ def _positions(config: ModelPlan, width: int) -> PositionalEmbedding:
 
 def _attention(config: ModelPlan, query_width: int, memory_width: int) -> Attention:
     if config.score == "multi-head":
-        return MultiHeadAttention(query_width, memory_width, config.heads, config.head_layout, config.attention_dropout)
+        return MultiHeadAttention(
+            query_width,
+            memory_width,
+            config.heads,
+            config.head_layout,
+            config.attention_dropout,
+            bias=config.attention_bias,
+        )
     return ScoredAttention(_score(config, query_width, memory_width), memory_width, config.attention_dropout)
 
 

@@ -38,6 +38,7 @@ class LayerShape:
     attention_dropout: float
     ffn_dropout: float
     positions: Literal["rotary", "alibi"] | None  # those that act inside self-attention
+    attention_bias: bool = False
 
     def attention(self, memory_width: int | None = None) -> MultiHeadAttention:
         own = memory_width is None
@@ -48,6 +49,7 @@ class LayerShape:
             self.head_layout,
             self.attention_dropout,
             self.positions if own else None,
+            self.attention_bias,
         )
 
     def residual(self) -> Residual:

@@ -168,6 +168,7 @@ class MultiHeadAttention(Attention):
         layout: Literal["split", "full"],
         dropout: float,
         positions: Literal["rotary", "alibi"] | None = None,
+        bias: bool = False,
     ) -> None:
         super().__init__()
         self.width = width
@@ -175,10 +176,10 @@ class MultiHeadAttention(Attention):
         self.dropout = nn.Dropout(dropout)
         self.positions = positions
         head_width = width // heads if layout == "split" else width
-        self.query_proj = nn.Linear(width, heads * head_width, bias=False)
-        self.key_proj = nn.Linear(memory_width, heads * head_width, bias=False)
-        self.value_proj = nn.Linear(memory_width, heads * head_width, bias=False)
-        self.output_proj = nn.Linear(heads * head_width, width, bias=False)
+        self.query_proj = nn.Linear(width, heads * head_width, bias=bias)
+        self.key_proj = nn.Linear(memory_width, heads * head_width, bias=bias)
+        self.value_proj = nn.Linear(memory_width, heads * head_width, bias=bias)
+        self.output_proj = nn.Linear(heads * head_width, width, bias=bias)
         self.weights = Tap()
 
     def prepare(self, states: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:

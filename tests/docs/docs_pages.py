@@ -32,6 +32,7 @@ VERBS = (
     "train",
     "translate",
     "evaluate",
+    "import",
     "export",
     "look",
     "look tree",
