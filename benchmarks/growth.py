@@ -31,7 +31,7 @@ Layer = Callable[[int], tuple[nn.Module, Callable[[Tensor], Tensor]]]
 
 def recurrence(kind: str, width: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
     stack = Stack(kind, width, width, 1, 0.0)  # pyrefly: ignore[bad-argument-type]
-    return stack, lambda inputs: stack(inputs, stack.zero(inputs))[0]
+    return stack, lambda inputs: stack(inputs, stack.start(inputs))[0]
 
 
 def causal_attention(width: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:

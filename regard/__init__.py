@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from regard.config import Settings
     from regard.errors import UserError
     from regard.experiment import train
-    from regard.pipeline import Captioner, Classifier, Pipeline, Result, TextGenerator, Translator, load
+    from regard.pipeline import Captioner, Classifier, Pipeline, Result, Tagger, TextGenerator, Translator, load
 
 __all__ = [
     "AttentionMap",
@@ -27,6 +27,7 @@ __all__ = [
     "Pipeline",
     "Result",
     "Settings",
+    "Tagger",
     "TextGenerator",
     "Trace",
     "Translator",

@@ -93,7 +93,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     model = fuse(build_model(plan.model, source.size, target.size, shared, plan.training.seed))
     file = path / f"{weights}.safetensors"
     if not file.is_file() and weights == "model":
-        raise UserError(f"{file} is missing: the run has had no validation yet; go on with {resume_line(path)}")
+        raise UserError(f"{file} is missing: the run has had no validation yet; continue with {resume_line(path)}")
     load_weights(model, read_tensors(file)[0], str(file))
     return Run(path, plan, facts["task"], source, target, model.eval(), facts)
 

@@ -94,5 +94,5 @@ def discard(temporary: Path) -> None:
 
 def cannot_write(path: Path, error: OSError) -> UserError:
     if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
-        return UserError(f"{path}: the disk is full; make room and go on with --resume: what was there is unharmed")
+        return UserError(f"{path}: the disk is full; make room and continue with --resume: what was there is unharmed")
     return UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out or allow writing")

@@ -80,9 +80,31 @@ _worker = threading.local()
 
 
 def check_cancelled() -> None:
-    """Long work calls this now and then: in a worker of a pool that has been left it raises CancelledError."""
-    if (cancelled := getattr(_worker, "cancelled", None)) is not None and cancelled.is_set():
+    """Long work calls this now and then: in a worker of a pool that has been left, and in `cancellable` work that is
+    no longer wanted, it raises CancelledError."""
+    if any(event.is_set() for event in _cancelling()):
         raise CancelledError
+
+
+def _cancelling() -> tuple[threading.Event, ...]:
+    """The events that cancel the work of this thread."""
+    return getattr(_worker, "cancelling", ())
+
+
+@contextmanager
+def cancellable(event: threading.Event) -> Iterator[None]:
+    """Work inside, in this thread and in pools that it opens, ends with CancelledError when the event is set."""
+    before = _cancelling()
+    _worker.cancelling = (*before, event)
+    try:
+        yield
+    finally:
+        _worker.cancelling = before
+
+
+def serving_thread(threads: int) -> ThreadPoolExecutor:
+    """One thread that does all the work of a server, with `threads` of torch's own."""
+    return ThreadPoolExecutor(1, "decoding", _start_worker, (threads,))
 
 
 class ThreadPool:
@@ -91,7 +113,7 @@ class ThreadPool:
     def __init__(self, workers: int, torch_threads: int = 1) -> None:
         self.workers = workers
         self._cancelled = threading.Event()
-        settings = (torch_threads, self._cancelled)
+        settings = (torch_threads, self._cancelled, *_cancelling())
         self._executor = ThreadPoolExecutor(workers, "worker", _start_worker, settings) if workers > 1 else None
         self._torch_threads = torch_threads
         self._threads_before = torch.get_num_threads()
@@ -136,9 +158,9 @@ class ThreadPool:
         return [share for share in shares if share]
 
 
-def _start_worker(torch_threads: int, cancelled: threading.Event) -> None:
+def _start_worker(torch_threads: int, *cancelling: threading.Event) -> None:
     """torch keeps these settings for each thread."""
-    _worker.cancelled = cancelled
+    _worker.cancelling = cancelling
     set_threads(torch_threads)
     torch.set_flush_denormal(True)
 

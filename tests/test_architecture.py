@@ -33,6 +33,7 @@ ROOM_WIDE = {
     "nn": {"gradients"},
     "pipeline": {"load"},
     "plotting": {"charts", "pages"},
+    "server": {"clients", "openapi"},
 }
 DOORS = {"__init__.py", "__main__.py"}  # stand outside the rooms
 

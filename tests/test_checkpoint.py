@@ -170,7 +170,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UserError, match="the disk is full; make room and go on with --resume") as caught:
+    with pytest.raises(UserError, match="the disk is full; make room and continue with --resume") as caught:
         write_tensors(file, {"last/a": torch.zeros(3)}, {"step": 2})
     assert str(file) in str(caught.value)
     tensors, numbers = read_tensors(file)

@@ -10,7 +10,8 @@ def tiny_plan(*trees: Tree) -> Plan:
     settings = settle(*trees)
     model = plan_model(settings.model)
     shared = model.encoder not in IMAGE_ENCODERS
-    tokenizer = {"kind": "character", "size": 300, "shared": shared, **settings.tokenizer.given()}
+    kind = "word" if model.is_tagger else "character"
+    tokenizer = {"kind": kind, "size": 300, "shared": shared, **settings.tokenizer.given()}
     training = {"rate": 1e-3, **settings.training.given()}
     return Plan(
         settings.data,

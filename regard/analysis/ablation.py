@@ -5,7 +5,7 @@ Each function makes a replacement for `watching(model, {tap: replacement})`. Wei
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -46,6 +46,19 @@ def force(matrix: Tensor, head: int | None = None) -> Replacement:
     return _change(head, lambda weights: matrix.to(weights.dtype).expand_as(weights))
 
 
+def attend_to(place: int, head: int | None = None) -> Replacement:
+    """All weight on the key at this place, from 0, whatever the query: as `force`, but for each step of a search."""
+
+    def one_key(weights: Tensor) -> Tensor:
+        if not 0 <= place < weights.shape[-1]:
+            raise UserError(f"there is no key {place} to attend to: there are {weights.shape[-1]}, from 0")
+        forced = torch.zeros_like(weights)
+        forced[..., place] = 1
+        return forced
+
+    return _change(head, one_key)
+
+
 def patch(states: Tensor) -> Replacement:
     """This tensor instead of the one at the tap (activation patching)."""
     return lambda _: states
@@ -72,7 +85,35 @@ def changed(model: Model, silenced: Iterable[str] = (), flattened: Iterable[str]
         for name in names:
             attention, head = _attention_and_head(model, name)
             by_tap.setdefault(f"{attention}.weights", []).append(change(head))
-    return {tap: _composed(replacements) for tap, replacements in by_tap.items()}
+    return {tap: composed(replacements) for tap, replacements in by_tap.items()}
+
+
+def moved(
+    model: Model, permuted: Iterable[str] = (), seed: int = 1, forced: Mapping[str, int] | None = None
+) -> dict[str, Replacement]:
+    """Replacements that give the weights of these attentions or heads to other keys, or all weight to one key."""
+    by_tap: dict[str, list[Replacement]] = {}
+    for name in permuted:
+        attention, head = _attention_and_head(model, name)
+        by_tap.setdefault(f"{attention}.weights", []).append(permute(seed, head))
+    for name, place in (forced or {}).items():
+        attention, head = _attention_and_head(model, name)
+        by_tap.setdefault(f"{attention}.weights", []).append(attend_to(place, head))
+    return {tap: composed(replacements) for tap, replacements in by_tap.items()}
+
+
+def patched(name: str, states: Tensor) -> Replacement:
+    """These states (1, S, D) of another source instead of the model's, for every row; the lengths must be equal."""
+
+    def replace(own: Tensor) -> Tensor:
+        if own.shape[1:] != states.shape[1:]:
+            raise UserError(
+                f"{name}: the other text has {states.shape[1]} positions and this one {own.shape[1]}; take texts of "
+                "equal length"
+            )
+        return states.to(own.dtype).expand_as(own)
+
+    return replace
 
 
 def _attention_and_head(model: Model, name: str) -> tuple[str, int | None]:
@@ -86,7 +127,9 @@ def _attention_and_head(model: Model, name: str) -> tuple[str, int | None]:
     return attention, head
 
 
-def _composed(replacements: list[Replacement]) -> Replacement:
+def composed(replacements: Sequence[Replacement]) -> Replacement:
+    """One after the other."""
+
     def replace(weights: Tensor) -> Tensor:
         for replacement in replacements:
             weights = replacement(weights)

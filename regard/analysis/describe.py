@@ -136,7 +136,7 @@ def _costs(model: Model) -> tuple[Cost, Cost]:
             of_memory = cross and name.endswith(("key_proj", "value_proj"))
             fixed["source" if of_memory else side] += module.weight.numel()
         if isinstance(module, MultiHeadAttention):
-            per_key[side] += 2 * module.query_proj.out_features  # one product for the score, one for the mean
+            per_key[side] += 2 * module.heads * module.head_width  # one product for the score, one for the mean
         elif isinstance(module, ScoredAttention):
             per_key[side] += 2 * module.width
         elif isinstance(module, Additive):  # scored in the width of the query, and not once but for each key

@@ -12,11 +12,11 @@ import torch
 from rich.cells import cell_len, set_cell_size
 from torch import Tensor
 
-from regard.analysis.view import MapRecord, TokenSide, rounded
+from regard.analysis.view import MapRecord, TokenSide, TraceRecord, rounded
 from regard.data.vocabulary import SPECIALS
 from regard.errors import UserError
 from regard.plotting import HeatMap, heat_map, save_page, save_picture
-from regard.plotting.pages import attention_page
+from regard.plotting.viewer import viewer_page
 
 SHADES = " ░▒▓█"
 
@@ -103,7 +103,8 @@ class AttentionMap:
     def save(self, path: str | Path) -> Path:
         """Write the map, every head apart, as .svg, .png (with the extra [plot]) or .html that works offline."""
         if Path(path).suffix == ".html":
-            return save_page(path, attention_page(self.name, [self.heat_map()]))
+            alone = TraceRecord(self.name, self.columns, (), (), self.rows, (self.record(),), self.name)
+            return save_page(path, viewer_page(self.name, alone.as_dict()))
         return save_picture(path, self.svg())
 
 

@@ -15,7 +15,7 @@ from regard.data.images import png
 from regard.errors import UserError
 from regard.plotting import save_page, save_picture
 from regard.plotting.overlay import draw_overlay
-from regard.plotting.pages import overlay_page
+from regard.plotting.viewer import viewer_page
 
 ACROSS = 6  # words side by side in a terminal
 
@@ -45,9 +45,7 @@ class Overlay:
     def save(self, path: str | Path) -> Path:
         """As .svg or .png, the mean over heads; or every attention and head as .html that works offline."""
         if Path(path).suffix == ".html":
-            weights = [np.round(weights, 4).tolist() for weights in self.weights]
-            words = [visible(word) for word in self.words]
-            return save_page(path, overlay_page(data_uri(self.image), words, self.names, weights, self.first))
+            return save_page(path, viewer_page(self.record.title, self.record.as_dict()))
         return save_picture(
             path, draw_overlay(data_uri(self.image), list(map(visible, self.words)), self.shown.tolist())
         )

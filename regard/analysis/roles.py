@@ -1,5 +1,6 @@
 """Roles of heads, over many sentences: how much of a head's attention is on the previous token, the next, itself, the
-first, the end, the same word elsewhere, the antecedent of a pronoun, the aligned word of the source.
+first, the end, the same word elsewhere, the antecedent of a pronoun, the syntactic head (the word that a word depends
+on), the aligned word of the source.
 
 Of role R, over the queries t that have such a key and a choice between keys:
 
@@ -28,7 +29,7 @@ from regard.data.embedded.truth import Truth
 from regard.errors import UserError
 
 CLEAR_LIFT, FEWEST = 0.5, 20  # the lift and the number of queries that a role needs
-ROLES = ("previous", "next", "itself", "first", "end", "same word", "antecedent", "aligned")
+ROLES = ("previous", "next", "itself", "first", "end", "same word", "antecedent", "syntactic head", "aligned")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class TokenTruth:
 
     aligned: Tensor | None = None  # (T, S), output token by source token
     antecedents: Tensor | None = None  # (S, S), a pronoun's token by the tokens of its antecedent
+    heads: Tensor | None = None  # (S, S), a word's tokens by the tokens of the word that it depends on
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,20 @@ def token_truth(
 ) -> TokenTruth:
     """The truth in characters as truth in tokens; offsets are those of the tokens without EOS."""
     sources, targets = len(source_offsets), len(target_offsets)
-    aligned, antecedents = torch.zeros(targets + 1, sources + 1), torch.zeros(sources + 1, sources + 1)
+    aligned = torch.zeros(targets + 1, sources + 1)
+    antecedents, heads = torch.zeros(2, sources + 1, sources + 1)
     for source_span, target_span in truth.aligned:
         for target in _within(target_span, target_offsets):
             aligned[target, _within(source_span, source_offsets)] = 1
-    for pronoun, name in truth.antecedents:
-        for token in _within(pronoun, source_offsets):
-            antecedents[token, _within(name, source_offsets)] = 1
-    return TokenTruth(aligned.bool() if truth.aligned else None, antecedents.bool() if truth.antecedents else None)
+    for pairs, table in ((truth.antecedents, antecedents), (truth.heads, heads)):
+        for word, other in pairs:
+            for token in _within(word, source_offsets):
+                table[token, _within(other, source_offsets)] = 1
+    return TokenTruth(
+        aligned.bool() if truth.aligned else None,
+        antecedents.bool() if truth.antecedents else None,
+        heads.bool() if truth.heads else None,
+    )
 
 
 def _within(span: Span, offsets: Sequence[tuple[int, int]]) -> list[int]:
@@ -159,9 +167,10 @@ def _role_keys(trace: Trace, attention: AttentionMap, allowed: Tensor, truth: To
         roles["same word"] = same
     sources, outputs = len(trace.source_tokens), len(trace.output_tokens)
     source_keys = keys >= sources and attention.columns[:sources] == trace.source_tokens
-    if source_keys and within and truth.antecedents is not None and queries == keys:
-        roles["antecedent"] = torch.zeros_like(same)
-        roles["antecedent"][:sources, :sources] = truth.antecedents
+    for role, table in (("antecedent", truth.antecedents), ("syntactic head", truth.heads)):
+        if source_keys and within and table is not None and queries == keys:
+            roles[role] = torch.zeros_like(same)
+            roles[role][:sources, :sources] = table
     if source_keys and attention.name in trace.source_attentions and truth.aligned is not None:
         roles["aligned"] = torch.zeros_like(same)
         roles["aligned"][queries - outputs :, :sources] = truth.aligned
@@ -179,7 +188,7 @@ def render(report: RolesReport) -> str:
     lines = [
         f"{report.sentences} sentences; percent of the weight / how often the weight is the highest",
         "",
-        " " * width + "".join(f"{role:>12}" for role in shown) + "  role",
+        " " * width + "".join(f"{role:>15}" for role in shown) + "  role",
     ]
     for name in dict.fromkeys(head.attention for head in report.heads):
         heads = [head for head in report.heads if head.attention == name]
@@ -194,7 +203,7 @@ def render(report: RolesReport) -> str:
 
 
 def _cell(text: str) -> str:
-    return f"{text or '·':>12}"
+    return f"{text or '·':>15}"
 
 
 def _numbers(share: RoleShare) -> str:

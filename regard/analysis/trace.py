@@ -24,7 +24,7 @@ from regard.models.classifier import ClassifierModel
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 from regard.plotting import heat_maps, save_page, save_picture
-from regard.plotting.pages import attention_page
+from regard.plotting.viewer import viewer_page
 
 WEIGHTS, FIELD, ROLLOUT = ".weights", ".field", "rollout"
 SELF = ("self_attention", "convolution")  # rows and columns are of one side
@@ -127,7 +127,7 @@ class Trace:
         if not self.maps:
             raise UserError(f"{path}: this model has no attention to draw")
         if Path(path).suffix == ".html":
-            return save_page(path, self._page(first))
+            return save_page(path, viewer_page(self.title, self.record(first).as_dict()))
         return save_picture(path, heat_maps(self.title, [self.attention(name).heat_map() for name in self.maps]))
 
     @property
@@ -155,14 +155,8 @@ class Trace:
 
     def _repr_html_(self) -> str:
         """In a notebook: the page with all maps, in a frame of its own."""
-        if not self.maps:
-            return f"<p>{escape(self.title)}: a model without attention</p>"
-        return f'<iframe srcdoc="{escape(self._page())}" width="100%" height="640" style="border:0"></iframe>'
-
-    def _page(self, first: str | None = None) -> str:
-        names = self.maps
-        maps = [self.attention(name).heat_map() for name in names]
-        return attention_page(self.title, maps, names.index(first) if first else 0)
+        page = viewer_page(self.title, self.record().as_dict())
+        return f'<iframe srcdoc="{escape(page)}" width="100%" height="640" style="border:0"></iframe>'
 
     def _map(
         self,
@@ -195,8 +189,10 @@ class Trace:
 
 
 def source_attentions(attentions: Iterable[str], encoder: bool) -> list[str]:
-    """Those of the decoder that are no self-attention; without an encoder all: source and target are one sequence."""
-    return [name for name in attentions if not encoder or not (_of_encoder(name) or "self_attention" in name)]
+    """Those of the decoder that are no self-attention; without an encoder all: source and target are one sequence. The
+    map of a pointer comes first: the last one is the default, and what is generated was copied from nowhere."""
+    names = [name for name in attentions if not encoder or not (_of_encoder(name) or "self_attention" in name)]
+    return sorted(names, key=lambda name: not name.startswith("pointer"))
 
 
 def _of_encoder(name: str) -> bool:

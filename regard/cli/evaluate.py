@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Engine, Positive
+from regard.config.settings import Engine, Natural, Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def evaluate(
     tokenize: Literal["13a", "char", "intl", "none"] | None = None,
     threads: Positive | None = None,
     baselines: Annotated[bool, Parameter(negative="")] = False,
+    errors: Natural = 0,
     alignments: str | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -56,7 +57,10 @@ def evaluate(
     threads
         CPU threads.
     baselines
-        Of a language model: also the bits per character of gzip and of a 5-gram, trained on the run's corpus.
+        Also what is reached without learning: the most frequent target, the source itself, the nearest training pair,
+        word for word, each word's most frequent tag; of a language model, gzip and a 5-gram. Needs the run's corpus.
+    errors
+        List so many of the worst outputs, each with the kind of mistake (omission, repetition, number, order …).
     alignments
         Instead, the alignment error rate of every attention and head with the references forced: against a file in
         Pharaoh format (0-0 1-2, a line a sentence; 3?2 is possible, not sure), or against `corpus`, where a corpus
@@ -74,7 +78,7 @@ def evaluate(
     if alignments is not None:
         return _evaluate_alignments(pipeline, examples, alignments, json)
     with progress_bar("evaluating", len(examples)) as progress:
-        report = pipeline.evaluate(examples, pipeline.search_with(search), progress, tokenize, baselines)
+        report = pipeline.evaluate(examples, pipeline.search_with(search), progress, tokenize, baselines, errors)
     print(jsonlib.dumps(report.as_dict(), ensure_ascii=False, indent=2) if json else render(report))
     return 0
 

@@ -10,6 +10,7 @@ from cyclopts import App, Parameter
 
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
+from regard.config.settings import Natural
 from regard.errors import UserError
 from regard.files import check_writable
 from regard.plotting import check_ending
@@ -111,9 +112,18 @@ def ablation(
     text: str,
     /,
     *heads: str,
+    uniform: Annotated[list[str] | None, Parameter(negative="")] = None,
+    permute: Annotated[list[str] | None, Parameter(negative="")] = None,
+    force: Annotated[list[str] | None, Parameter(negative="")] = None,
+    patch: Annotated[list[str] | None, Parameter(negative="")] = None,
+    other: str | None = None,
+    hide: Annotated[list[Natural] | None, Parameter(negative="")] = None,
+    seed: int = 1,
     search: SearchFlags = SearchSettings(),  # noqa: B008
 ) -> int:
-    """Compare the output with that of the model without some attention, each with its log-probability.
+    """Compare the output with that of a changed model: attention silenced, made uniform, moved, or states patched.
+
+    Both outputs are printed with their log-probability by both models.
 
     Parameters
     ----------
@@ -124,18 +134,43 @@ def ablation(
     heads
         What is silenced: an attention, as decoder.layers.1.cross_attention, or one of its heads, as
         decoder.layers.1.cross_attention.2.
+    uniform
+        An attention or a head whose weights become equal; this and the following may be given several times.
+    permute
+        An attention or a head whose weights go to other keys, drawn by --seed.
+    force
+        An attention or a head, = and a place from 0: all its weight goes to the key there (decoder.attention=2).
+    patch
+        States of the encoder that are those of --other, as encoder.layers.0.states.
+    other
+        The text that patched states are taken from, as long in tokens as the source.
+    hide
+        A word of the source, counted from 0, that is left out.
+    seed
+        Of --permute.
     """
     from regard.pipeline import load
+    from regard.pipeline.two_outputs import render, two_outputs
 
     _check_text(text)
-    if not heads:
+    if not (heads or uniform or permute or force or patch or hide):
         raise UserError("nothing to silence: name an attention or a head, as decoder.layers.1.cross_attention.2")
+    if bool(patch) != (other is not None):
+        raise UserError("--patch names states and --other the text that they are taken from; give both")
     pipeline = load(run)
-    search = pipeline.search_with(search)
-    for label, model in (("whole", pipeline), ("without", pipeline.without(*heads))):
-        result = model.translate_all([text], search)[0]
-        print(f"{label:<7}  {result.log_prob:8.3f}  {result.text}")
+    changed = pipeline.changed(heads, uniform or (), hide or ())
+    patched = dict.fromkeys(patch or (), other or "")
+    changed = changed.moved(permute or (), seed, dict(map(_place, force or ())), patched)
+    print(render(two_outputs(pipeline, changed, text, pipeline.search_with(search))))
     return 0
+
+
+def _place(forced: str) -> tuple[str, int]:
+    """decoder.attention=2 → its name and the place."""
+    name, _, place = forced.partition("=")
+    if not place.isdecimal():
+        raise UserError(f"--force {forced}: write an attention, = and a place from 0, as decoder.attention=2")
+    return name, int(place)
 
 
 def _check_text(text: str) -> None:

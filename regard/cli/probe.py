@@ -92,15 +92,18 @@ def ablation(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> 
 
 
 @app.command
-def roles(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> int:
+def roles(run: Path, /, *, tags: Path | None = None, sentences: Positive = 300, json: Json = False) -> int:
     """Measure what each head attends to: the previous token, the next, itself, the first, the end, the same word.
 
-    Also the antecedent of a pronoun (stories) and the aligned source word (dates); each beside chance.
+    Also the antecedent of a pronoun (stories), the aligned source word (dates, grammars), the syntactic head (--tags);
+    each beside chance.
 
     Parameters
     ----------
     run
         A run directory; its development examples are used.
+    tags
+        A CoNLL-U file, whose sentences are used instead: each word and the word that it depends on.
     sentences
         How many examples to use.
     json
@@ -108,11 +111,12 @@ def roles(run: Path, /, *, sentences: Positive = 300, json: Json = False) -> int
     """
     from regard.analysis.roles import render
     from regard.pipeline import load
-    from regard.pipeline.probing import head_roles
+    from regard.pipeline.probing import head_roles, syntactic_heads
 
     pipeline = load(run)
-    examples = pipeline.run.examples("dev")[:sentences]
+    known = None if tags is None else syntactic_heads(pipeline, tags, sentences)
+    examples = pipeline.run.examples("dev")[:sentences] if known is None else list(known)
     with progress_bar("tracing", len(examples)) as progress:
-        report = head_roles(pipeline, examples, progress)
+        report = head_roles(pipeline, examples, progress, known)
     print(jsonlib.dumps(report.as_dict(), indent=2) if json else render(report))
     return 0

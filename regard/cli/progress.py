@@ -20,8 +20,8 @@ class _Rate(TextColumn):
 
 
 @contextmanager
-def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A function of the number of items done since its last call; shows rate and time left."""
+def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A function of the number of items done since its last call; shows rate and time left. `total` None: unknown."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         yield lambda _: None

@@ -38,7 +38,7 @@ def train(
     """
     given = settings.model_dump(exclude_unset=True)
     if resume and out is None:
-        raise UserError("--resume needs --out RUN: the run directory to go on with")
+        raise UserError("--resume needs --out RUN: the run directory to continue")
     if not resume and recipe is None and not given:
         raise UserError(
             "nothing to train: name a recipe (regard data list shows them), or give --data.pairs FILE, or "
@@ -90,7 +90,7 @@ def _taught(teachers: list[Path], config: Settings, path: Path, resume: bool) ->
 
     if resume or is_run(path):
         raise UserError(
-            f"--distill {teachers[0]}: {path} has its data already; go on with --resume and without --distill"
+            f"--distill {teachers[0]}: {path} has its data already; continue with --resume and without --distill"
         )
     with progress_bar("the teacher translates", len(load_corpus(config.data).train)) as progress:
         config, left_out = taught(config, teachers, path.with_name(f"{path.name}-taught"), progress)

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Engine, Positive
+from regard.config.settings import Engine, LanguageCode, Positive
 from regard.errors import UserError
+from regard.formats.unit import LanguagePair, UnitChoice
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -33,8 +35,16 @@ def translate(
     engine: Engine = "auto",
     threads: Positive | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    only: UnitChoice = "untranslated",
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None,
+    memory: Path | None = None,
+    source_language: LanguageCode | None = None,
+    target_language: LanguageCode | None = None,
 ) -> int:
     """Translate texts, lines of a file, or lines of standard input: n lines in are n lines out.
+
+    A translators' file as --input (TMX, XLIFF, PO …) is written to --output with its targets filled in and marked for
+    review; all else in it keeps its bytes.
 
     A language model continues its input; a classifier gives the class and its probability. With --n-best above 1 each
     output has a line of its own: number of the input TAB score TAB output.
@@ -64,10 +74,27 @@ def translate(
         CPU threads.
     json
         One JSON object a line, with text, score, tokens and whether the output is finished.
+    only
+        In a translators' file: its untranslated units, also the fuzzy ones (that need review), or all.
+    threshold
+        In a translators' file: leave a target as it is where the new one's score, from 0 to 1, is lower.
+    memory
+        A translators' file with pairs: equal sources are taken from it, similar ones are named in a note.
+    source_language
+        Language of a translators' file's sources (that of the file, or else of the run).
+    target_language
+        Language of its targets.
     """
     from regard.analysis.alignment import pharaoh
+    from regard.cli.translate_file import translate_translation_file
+    from regard.formats.reading import format_of
     from regard.pipeline import Translator, load, output_line, require
+    from regard.pipeline.file_translation import FileOptions
 
+    if input is not None and not text and format_of(input) is not None:
+        options = FileOptions(only, LanguagePair(source_language, target_language), threshold, memory)
+        pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
+        return translate_translation_file(pipeline, input, output, options, pipeline.search_with(search))
     texts = _read_texts(text, input)
     if output is not None and alignments is not None and output.resolve() == alignments.resolve():
         raise UserError(f"--output and --alignments both name {output}; give each a file of its own")

@@ -18,8 +18,12 @@ def check(config: Settings | Plan) -> None:
     _check_training(config.training)
     if model.encoder in IMAGE_ENCODERS and config.tokenizer.shared:
         raise UserError("tokenizer.shared = true, but an image has no tokens to share; leave it out")
+    if model.pointer and config.tokenizer.shared is False:
+        raise UserError("tokenizer.shared = false, but model.pointer copies ids as they are; leave one of them out")
     if model.encoder == "none" and config.tokenizer.shared is False:
         raise UserError("tokenizer.shared = false, but a language model has one vocabulary; leave it out")
+    if config.tokenizer.placeholders and (model.encoder in ("none", *IMAGE_ENCODERS) or model.decoder == "none"):
+        raise UserError("tokenizer.placeholders = true, but only translations have placeholders to place; leave it out")
     _check_tokenizer(config, model)
     search = config.search
     if search.sample and search.short_list:
@@ -30,6 +34,10 @@ def check(config: Settings | Plan) -> None:
 
 def _check_tokenizer(config: Settings | Plan, model: ModelPlan) -> None:
     tokenizer = config.tokenizer
+    for key in ("kind", "source_kind"):
+        kind = getattr(tokenizer, key)
+        if model.is_tagger and kind not in (None, "word"):
+            raise UserError(f"tokenizer.{key} = {kind!r}, but a tagger labels words; leave it out or take 'word'")
     if tokenizer.source_kind is not None and model.encoder in IMAGE_ENCODERS:
         raise UserError("tokenizer.source_kind is given, but the sources are images; leave it out")
     if tokenizer.target_kind is not None and model.decoder == "none":
@@ -39,6 +47,8 @@ def _check_tokenizer(config: Settings | Plan, model: ModelPlan) -> None:
         where = f"tokenizer.source_kind = {kinds[0]!r} and target_kind = {kinds[1]!r} make two vocabularies"
         if model.encoder == "none":
             raise UserError(f"{where}, but a language model has one; make them equal")
+        if model.pointer:
+            raise UserError(f"{where}, but model.pointer needs one; make them equal")
         if tokenizer.shared:
             raise UserError(f"{where}, but tokenizer.shared = true; leave one of them out")
 
@@ -66,6 +76,8 @@ def check_model(model: ModelPlan, named: bool = True) -> None:
     """`named`: the architecture is known; else the corpus will name one."""
     if model.encoder == model.decoder == "none":
         raise UserError("model.encoder and model.decoder are both none; a model needs one of them")
+    if model.is_tagger and model.encoder in IMAGE_ENCODERS:
+        raise UserError(f"model.pooling = 'none' labels words, and model.encoder = {model.encoder!r} reads an image")
     if model.encoder == "none" and model.decoder == "convolution":
         raise UserError(
             "model.encoder = 'none' needs model.decoder = 'rnn' or 'transformer'; convolution has an encoder"
@@ -75,7 +87,8 @@ def check_model(model: ModelPlan, named: bool = True) -> None:
             f"model.image_size = {model.image_size} is no multiple of {CELL}, the side of a cell; make it one"
         )
     encoder_width, decoder_width = model.widths
-    if model.encoder == "grid" and encoder_width % 4:
+    by_convolution = model.encoder == "grid" or (model.encoder == "patches" and model.stem == "convolution")
+    if by_convolution and encoder_width % 4:
         raise UserError(f"model.encoder_width = {encoder_width} cannot be halved twice; make it a multiple of 4")
     if model.encoder == "rnn" and model.direction == "both" and encoder_width % 2:
         raise UserError(f"model.encoder_width = {encoder_width} is odd, but two directions share it; make it even")
@@ -95,8 +108,45 @@ def check_model(model: ModelPlan, named: bool = True) -> None:
         )
     if model.encoder == "none" and model.decoder == "rnn" and model.context == "every-step":
         raise UserError("model.context = 'every-step' needs an encoder; a language model has none: leave context out")
+    if model.pointer and ("none" in (model.encoder, model.decoder) or model.encoder in IMAGE_ENCODERS):
+        raise UserError(
+            "model.pointer = true copies tokens that an encoder reads, and this model has none; leave it out"
+        )
     _check_heads(model)
     _check_positions(model)
+    _check_switches(model, named)
+
+
+def _check_switches(model: ModelPlan, named: bool) -> None:
+    """Settings that turn a part off or change it need a model that has the part."""
+    if model.encoder_depth == 0 and model.encoder != "transformer":
+        raise UserError(
+            f"model.encoder_depth = 0 makes word vectors the memory, and model.encoder = {model.encoder!r} needs a "
+            "layer; take 1 or more, or model.encoder = 'transformer'"
+        )
+    if model.projections == "none" and model.head_layout == "full" and model.heads > 1:
+        raise UserError(
+            "model.projections = 'none' shares one vector out among the heads, and model.head_layout = 'full' gives "
+            "each all of it; leave one of them out"
+        )
+    if not named:
+        return
+    sides = {model.encoder, model.decoder}
+    recurrent = model.has_recurrent_attention and model.score != "multi-head"
+    parts = (  # setting, whether the model has the part, whether it is set to something unusual, the part
+        ("residuals", bool(sides & {"transformer", "convolution", "patches"}), not model.residuals, "sublayers"),
+        ("projections", bool(sides & {"transformer", "patches"}), model.projections == "none", "self-attention"),
+        ("weighting", recurrent, model.weighting == "proportional", "a recurrent decoder with one score a position"),
+        ("first_state", _reads_by_recurrence(model), model.first_state == "learned", "a recurrent network that reads"),
+    )
+    for setting, present, unusual, part in parts:
+        if unusual and not present:
+            value = str(getattr(model, setting)).lower()
+            raise UserError(f"model.{setting} = {value} is for {part}, and this model has none; leave it out")
+
+
+def _reads_by_recurrence(model: ModelPlan) -> bool:
+    return model.encoder == "rnn" or (model.encoder == "none" and model.decoder == "rnn")
 
 
 def _check_heads(model: ModelPlan) -> None:

@@ -42,12 +42,18 @@ class ModelPlan(Closed, ModelFields[Never]):
     @property
     def depths(self) -> tuple[int, int]:
         """Layers of the encoder and of the decoder."""
-        return self.encoder_depth or self.depth, self.decoder_depth or self.depth
+        encoder = self.depth if self.encoder_depth is None else self.encoder_depth
+        return encoder, self.decoder_depth or self.depth
 
     @property
     def has_recurrent_attention(self) -> bool:
         """A recurrent decoder attends to an encoder."""
         return self.decoder == "rnn" and self.encoder != "none" and self.context == "attention"
+
+    @property
+    def is_tagger(self) -> bool:
+        """Every output of the encoder is labelled."""
+        return self.decoder == "none" and self.pooling == "none"
 
     @property
     def is_transformer(self) -> bool:

@@ -95,6 +95,18 @@ PRESETS: dict[str, Preset] = {
         "LSTM encoder; the class is read from its pooled outputs",
         {"encoder": "rnn", "decoder": "none", "cell": "lstm", "direction": "both"},
     ),
+    "transformer-tagger": Preset(
+        "Transformer encoder; a label for each word is read from its own output",
+        {"encoder": "transformer", "decoder": "none", "depth": 2, "pooling": "none"},
+    ),
+    "lstm-tagger": Preset(
+        "LSTM that reads in both directions; a label for each word is read from its own output",
+        {"encoder": "rnn", "decoder": "none", "cell": "lstm", "direction": "both", "pooling": "none"},
+    ),
+    "image-classifier": Preset(
+        "a convolutional grid over an image; the class of what it shows is read from the mean of its cells",
+        {"encoder": "grid", "decoder": "none"},
+    ),
     "image-fixed": _captioning(
         "a convolutional grid over an image, its mean the LSTM's first state: one vector, no attention",
         context="first-state",
@@ -104,9 +116,13 @@ PRESETS: dict[str, Preset] = {
         context="attention",
         score="additive",
     ),
+    "image-grid-transformer": Preset(
+        "a convolutional grid over an image, the caption by a Transformer decoder that attends to it",
+        {"encoder": "grid", "decoder": "transformer", "encoder_depth": 1, "decoder_depth": 2},
+    ),
     "image-transformer": Preset(
-        "patches of an image in a Transformer encoder (Dosovitskiy 2021), the caption by a Transformer decoder",
-        {"encoder": "patches", "decoder": "transformer", "depth": 3},
+        "patches of an image, by convolutions (Xiao 2021), in a Transformer encoder (Dosovitskiy 2021) and decoder",
+        {"encoder": "patches", "decoder": "transformer", "depth": 3, "stem": "convolution"},
     ),
 }
 

@@ -16,6 +16,7 @@ from regard.config.section import Open, Section, by_preset, chosen, default, wit
 Range = Annotated[str, Field(pattern=r"^\d+-\d+$")]
 Positive = Annotated[int, Field(gt=0)]
 Natural = Annotated[int, Field(ge=0)]
+Place = Annotated[int, Field(ge=0, strict=True)]  # of a token, from 0
 LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]  # BCP 47
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -58,6 +59,8 @@ class DataSettings(Section):
     """language of the sources, as en or pt-BR (without it: that of the corpus, if known)"""
     target_language: LanguageCode | None = None
     """language of the targets"""
+    fuzzy: bool = False
+    """translators' files: units that need review are taken, too"""
     examples: Positive | None = None
     """how many training examples an embedded corpus generates"""
     dev_examples: Positive | None = None
@@ -95,6 +98,8 @@ class TokenizerFields(Section, Generic[Open]):
     """most entries of the vocabulary (word, bpe, unigram)"""
     shared: bool | Open = chosen("what the corpus suggests; else shared where both sides use the same letters")
     """one vocabulary for both sides"""
+    placeholders: bool | Open = chosen("on where one in a hundred training pairs, and a hundred, hold some", False)
+    """symbols for tags and placeholders of translations, which the model learns to place; the text gets them back"""
 
 
 class ModelFields(Section, Generic[Open]):
@@ -116,6 +121,12 @@ class ModelFields(Section, Generic[Open]):
     """recurrent decoder: how a state is compared with the memory"""
     query: Literal["state", "state-and-token"] | Open = chosen("state-and-token for sentences, else state", "state")
     """recurrent decoder: attention's query is the last state, or the last state and the last token"""
+    weighting: Literal["softmax", "proportional"] | Open = default("softmax")
+    """recurrent decoder: weights by the softmax of the scores, or in proportion to scores made positive"""
+    first_state: Literal["zero", "learned"] | Open = default("zero")
+    """the state of a recurrent network before the first token it reads"""
+    pointer: bool | Open = default(False)
+    """tokens of the source can be copied (pointer-generator): for names and numbers; needs one vocabulary"""
     width: Positive | Open = chosen("128, or 256 where there is much to learn from", 256)
     """width of states and embeddings"""
     encoder_width: Positive | None = chosen("width")
@@ -124,14 +135,18 @@ class ModelFields(Section, Generic[Open]):
     """width of the decoder, where it differs"""
     depth: Positive | Open = by_preset(1)
     """layers of encoder and decoder"""
-    encoder_depth: Positive | None = chosen("depth")
-    """layers of the encoder, where they differ"""
+    encoder_depth: Natural | None = chosen("depth")
+    """layers of the encoder, where they differ; 0: a Transformer's memory is the word vectors themselves"""
     decoder_depth: Positive | None = chosen("depth")
     """layers of the decoder, where they differ"""
     heads: Positive | Open = default(4)
     """attention heads"""
     head_layout: Literal["split", "full"] | Open = default("split")
     """split: width/heads each, concatenated; full: every head has the full width, then a linear layer resizes"""
+    projections: Literal["learned", "none"] | Open = default("learned")
+    """self-attention: queries, keys and values by learned matrices, or the states themselves"""
+    residuals: bool | Open = default(True)
+    """residual connections around the sublayers of Transformers and convolutions"""
     ffn_width: Positive | None = chosen("4 × the width of the side")
     """hidden width of the feed-forward layers"""
     kernel: Positive | Open = default(3)
@@ -160,12 +175,14 @@ class ModelFields(Section, Generic[Open]):
     """width and height in pixels that images are resized to, a multiple of 8"""
     augment: Share | Open = default(0.0)
     """how far images are shifted, scaled, rotated and tinted in training, as a share of their side"""
+    stem: Literal["linear", "convolution"] | Open = by_preset("linear")
+    """patches: what turns the pixels of a cell into a vector: one matrix, or convolutions that see its neighbours"""
     attention_dropout: Share | Open = default(0.0)
     """on attention weights"""
     ffn_dropout: Share | None = chosen("0 for sentences, else as dropout")
     """inside the feed-forward layers"""
-    pooling: Literal["first", "last", "mean"] | Open = default("mean")
-    """classifier: the class is predicted from the first or last output of the encoder, or their mean"""
+    pooling: Literal["first", "last", "mean", "none"] | Place | Open = default("mean")
+    """classifier: the output that the class is predicted from (n: the n-th, from 0), or the mean; none: a tagger"""
 
 
 class TrainingFields(Section, Generic[Open]):

@@ -12,11 +12,13 @@ from torch import Tensor
 
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.class_labels import ClassLabels
-from regard.data.codecs import Codec, SourceCodec, TargetCodec
+from regard.data.codecs import Codec, SourceCodec, TargetCodec, symbols_of
 from regard.data.examples import Example, Skipped
 from regard.data.image_codec import ImageCodec
 from regard.data.image_store import ImageStore, load_images
+from regard.data.masking import mask_pairs
 from regard.data.sources import token_ids
+from regard.data.tag_labels import TagLabels
 from regard.data.token_store import TokenStore
 from regard.data.tokenizer import Tokenizer
 from regard.data.vocabulary import BOS, EOS, PAD
@@ -31,8 +33,8 @@ class Batch:
 
     source: Tensor  # (B, S) ids + EOS; of images bytes
     source_mask: Tensor  # (B, S) True = real; of images (B, 1)
-    target_in: Tensor  # (B, T) BOS + ids; for classes BOS alone
-    target_out: Tensor  # (B, T) ids + EOS; for classes the class
+    target_in: Tensor  # (B, T) BOS + ids; for classes BOS alone; taggers do not read it
+    target_out: Tensor  # (B, T) ids + EOS; for classes the class, for tags one id a word
     target_mask: Tensor  # (B, T) True = real
     token_count: int  # real target tokens
     rows: tuple[int, ...]  # of the Pairs
@@ -45,6 +47,7 @@ class Pairs:
     source: TokenStore | ImageStore
     target: TokenStore
     examples: np.ndarray  # (rows,) the index of each row's example in the list that was encoded
+    differing: int = 0  # of these examples, those whose placeholders differ: they are learned as plain text
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -67,8 +70,15 @@ def encode_pairs(
 ) -> tuple[Pairs, list[Skipped]]:
     """All pairs with at most `max_tokens` tokens (EOS not counted) on each side, and those that were left out.
 
-    `bpe_dropout`: the rate at which tokens of batches are split, where both sides are texts.
+    `bpe_dropout`: the rate at which tokens of batches are split, where both sides are texts. Codecs with symbols for
+    placeholders encode masked pairs, and a message with choices as a pair for each branch.
     """
+    originals: Sequence[int] = range(len(examples))
+    differing: frozenset[int] = frozenset()
+    symbols = symbols_of(source_codec, target_codec)
+    if symbols is not None:
+        masked = mask_pairs(examples, symbols)
+        examples, originals, differing = masked.examples, masked.indices, masked.differing
     images, unreadable = None, {}
     if isinstance(source_codec, ImageCodec):
         images, unreadable = load_images(source_codec, [example.source for example in examples])
@@ -80,6 +90,8 @@ def encode_pairs(
         for index, example in enumerate(examples[start : start + ENCODED_TOGETHER], start):
             if isinstance(target_codec, ClassLabels) and not target_codec.knows(example.target):
                 skipped[index] = "its class is none of the model's"
+            elif isinstance(target_codec, TagLabels) and not target_codec.knows(example.target):
+                skipped[index] = "a tag of it is none of the model's"
             elif index in unreadable:
                 skipped[index] = f"its image: {unreadable[index]}"
             else:
@@ -90,19 +102,23 @@ def encode_pairs(
         targets = target_codec.encode_batch([examples[i].target for i in indices])
         fitting = []
         for index, source, target in zip(indices, sources, targets, strict=True):
+            if isinstance(target_codec, TagLabels) and len(source) != len(target):
+                skipped[index] = "it has not as many tags as words"
+                continue
             if max_tokens is not None and max(len(source), len(target)) > max_tokens:
                 side = "source" if len(source) > max_tokens else "target"
-                skipped[index] = f"its {side} has more than {max_tokens} tokens"
+                skipped[originals[index]] = f"its {side} has more than {max_tokens} tokens"
                 continue
             kept.append(index)
             fitting.append((source, target))
         source_ids.add([[*source, EOS] for source, _ in fitting])
         target_ids.add([[*target, *target_codec.end] for _, target in fitting])
-    rows = np.array(kept, np.int64)
+    rows = np.asarray(originals, np.int64)[kept]
     longest = None if max_tokens is None else max_tokens + 1  # with EOS
     target = target_ids.store(_bpe_dropout(target_codec, bpe_dropout, longest))
     if images is None:
-        pairs = Pairs(source_ids.store(_bpe_dropout(source_codec, bpe_dropout, longest)), target, rows)
+        source = source_ids.store(_bpe_dropout(source_codec, bpe_dropout, longest))
+        pairs = Pairs(source, target, rows, len(differing))
     else:
         pairs = Pairs(images.select(rows), target, rows)
     return pairs, [Skipped(_where(index, examples[index], unreadable), skipped[index]) for index in sorted(skipped)]

@@ -1,7 +1,7 @@
 """Codecs: each side of an example as what a model reads or predicts. A text is tokens, an image pixels, a class an id.
 
-A source codec is a Tokenizer or an ImageCodec, a target codec a Tokenizer or ClassLabels. Code outside this room knows
-only the two protocols.
+A source codec is a Tokenizer, WholeWords or an ImageCodec, a target codec a Tokenizer, ClassLabels or TagLabels. Code
+outside this room knows only the two protocols.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from regard.config.settings import IMAGE_ENCODERS
 from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec
+from regard.data.masking import PlaceholderSymbols, count_symbols, mask_pairs
 from regard.data.sentencepiece import SentencePieceTokenizer
 from regard.data.sources import Source
+from regard.data.tag_labels import TagLabels
 from regard.data.tokenizer import Tokenizer
+from regard.data.whole_words import WholeWords
 from regard.errors import UserError
 
 
@@ -26,7 +29,7 @@ class Codec(Protocol):
 
     @property
     def kind(self) -> str:
-        """The kind of tokenizer, "images" or "labels"."""
+        """The kind of tokenizer, "words", "images", "labels" or "tags"."""
         ...
 
     @property
@@ -91,17 +94,30 @@ def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
             "tokenizer.kind = 'sentencepiece' is that of an imported model; name the model by training.init_from, or "
             "take 'unigram'"
         )
-    sources, targets = ([getattr(example, side) for example in corpus.train] for side in ("source", "target"))
+    train, placeholders = corpus.train, None
+    if plan.tokenizer.placeholders:
+        placeholders = count_symbols(train)
+        train = mask_pairs(train, placeholders).examples
+    sources, targets = ([getattr(example, side) for example in train] for side in ("source", "target"))
     if plan.tokenizer.shared:
         assert corpus.images is None
-        both = Tokenizer.train([*sources, *targets], source_kind, size)
+        both = Tokenizer.train([*sources, *targets], source_kind, size, placeholders)
         return both, both
+    if plan.model.is_tagger:
+        return WholeWords.train(sources, size), TagLabels.train(targets)
     if corpus.images is None:
-        source = Tokenizer.train(sources, source_kind, size)
+        source = Tokenizer.train(sources, source_kind, size, placeholders)
     else:
         source = ImageCodec.train(sources, plan.model.image_size, corpus.images)
     classes = plan.model.decoder == "none"
-    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, target_kind, size)
+    return source, ClassLabels.train(targets) if classes else Tokenizer.train(targets, target_kind, size, placeholders)
+
+
+def symbols_of(source: Codec, target: Codec) -> PlaceholderSymbols | None:
+    """Those for placeholders, which both sides have; None of codecs that have none."""
+    if isinstance(source, Tokenizer) and isinstance(target, Tokenizer) and source.placeholders == target.placeholders:
+        return source.placeholders
+    return None
 
 
 def load_codecs(
@@ -111,6 +127,8 @@ def load_codecs(
     if plan.tokenizer.kind == SentencePieceTokenizer.kind:
         pieces = SentencePieceTokenizer.load(source_file)
         return pieces, SentencePieceTokenizer.load(target_file) if target_file.is_file() else pieces
+    if plan.model.is_tagger:
+        return WholeWords.load(source_file), TagLabels.load(target_file)
     if plan.model.encoder in IMAGE_ENCODERS:
         source = ImageCodec.load(source_file, plan.model.image_size, images or Path())
     else:

@@ -14,13 +14,19 @@ from regard.data.files import Reading, read_pairs, read_parallel
 from regard.data.image_codec import are_images
 from regard.data.languages import read_languages
 from regard.data.splits import carve, default_count, overlap
+from regard.data.tagged import is_conllu, read_conllu
+from regard.data.translation_files import is_translation_file, read_translation_pairs
+from regard.data.whole_words import words_of
 from regard.errors import UserError
+from regard.formats.unit import LanguagePair
 
 __all__ = ["Corpus", "Example", "Skipped", "Task", "load_corpus"]
 
 # Few targets, each often: they are class names.
 CLASSES_AT_MOST = 50
 EXAMPLES_PER_CLASS = 10
+# As many words on both sides of every pair, some to a sentence, and few different ones on one side: they are tags.
+WORDS_PER_SENTENCE, WORDS_PER_TAG = 3, 4
 
 
 def load_corpus(config: DataSettings) -> Corpus:
@@ -50,7 +56,9 @@ def load_corpus(config: DataSettings) -> Corpus:
         )
     train = _from_folder(folder, "train")
     if train is None:
-        raise UserError(f"{folder} has no train.tsv (or train.jsonl, .gz allowed); it is not a corpus folder")
+        raise UserError(
+            f"{folder} has no train.tsv (or train.jsonl, train.conllu, .gz allowed); it is not a corpus folder"
+        )
     dev, test = (_read(config, f"{split}_") or _from_folder(folder, split) for split in ("dev", "test"))
     corpus = _assemble(config, folder.resolve().name, folder, train, dev, test)
     return replace(corpus, languages=read_languages(folder))
@@ -60,7 +68,7 @@ def _read(config: DataSettings, split: str) -> Reading | None:
     """The files given for "" (train), "dev_" or "test_"; None where there are none."""
     source, target, pairs = (getattr(config, f"{split}{kind}") for kind in ("source", "target", "pairs"))
     if pairs:
-        reading = read_captions(pairs) if is_caption_file(pairs) else read_pairs(pairs)
+        reading = _pairs(config, pairs)
     elif source:
         reading = read_parallel(source, target)
     else:
@@ -68,17 +76,29 @@ def _read(config: DataSettings, split: str) -> Reading | None:
     return _not_empty(reading, pairs or f"{source} and {target}")
 
 
+def _pairs(config: DataSettings, path: str) -> Reading:
+    if is_conllu(path):
+        return read_conllu(path)
+    if is_caption_file(path):
+        return read_captions(path)
+    if is_translation_file(path):
+        languages = LanguagePair(config.source_language, config.target_language)
+        return read_translation_pairs(path, languages, config.fuzzy)
+    return read_pairs(path)
+
+
 def _from_folder(folder: Path, split: str) -> Reading | None:
-    for ending in (".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz"):
+    for ending in (".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".conllu", ".conllu.gz"):
         path = folder / f"{split}{ending}"
         if path.is_file():
-            return _not_empty(read_pairs(path), str(path))
+            return _not_empty(read_conllu(path) if is_conllu(path) else read_pairs(path), str(path))
     return None
 
 
 def _not_empty(reading: Reading, files: str) -> Reading:
     if not reading.examples:
-        skipped = f"; all {len(reading.skipped)} lines have an empty side" if reading.skipped else ""
+        reasons = Counter(example.why for example in reading.skipped)
+        skipped = "".join(f"; {count:,} × {why}" for why, count in reasons.most_common(3))
         raise UserError(f"{files}: an empty corpus, no pair to use{skipped}")
     return reading
 
@@ -104,6 +124,8 @@ def _assemble(
         "test": test.examples if test else carved.test,
     }
     notes: list[str] = []
+    for reading in (train, dev, test):
+        notes += reading.notes if reading else ()
     for split, given in (("dev", dev), ("test", test)):
         rows = splits[split]
         shared = overlap(splits["train"], rows)
@@ -113,7 +135,9 @@ def _assemble(
             notes.append(f"data.{split}_examples is not used: the {split} files are taken whole")
     if config.examples:
         notes.append("data.examples is not used: it is for embedded corpora; all pairs of the files are taken")
-    task, why = ("captioning", ()) if images else _task(splits["train"])
+    task, why = _task(splits["train"])
+    if images or train.task is not None:
+        task, why = train.task or "captioning", ()
     skipped = [s for reading in (train, dev, test) if reading for s in reading.skipped]
     return Corpus(
         name=name,
@@ -126,6 +150,7 @@ def _assemble(
             "translation": "transformer",
             "continuation": "transformer-language",
             "classification": "lstm-classifier",
+            "tagging": "lstm-tagger",
             "captioning": "image-lstm",
         }[task],
         images=Path(config.images or folder) if images else None,
@@ -136,6 +161,16 @@ def _task(train: list[Example]) -> tuple[Task, tuple[str, ...]]:
     """What a user's corpus is for, and a note where that was guessed."""
     if not any(example.source for example in train):
         return "continuation", ("every source is empty: the targets are text to continue",)
+    tags = Counter(tag for example in train for tag in words_of(example.target))
+    words = {word for example in train for word in words_of(example.source)}
+    rows = [len(words_of(example.source)) for example in train]
+    if (
+        rows == [len(words_of(example.target)) for example in train]
+        and sum(rows) >= WORDS_PER_SENTENCE * len(rows)
+        and len(tags) <= CLASSES_AT_MOST
+        and WORDS_PER_TAG * len(tags) <= len(words)
+    ):
+        return "tagging", (f"every pair has as many targets as words, {len(tags)} different ones: they look like tags",)
     classes = Counter(example.target for example in train)
     few = len(classes) <= CLASSES_AT_MOST and len(train) >= EXAMPLES_PER_CLASS * len(classes)
     if few and len(classes) < len({example.source for example in train}):

@@ -9,7 +9,7 @@ from typing import Literal
 from regard.config import TokenizerSettings
 
 # continuation: every source is empty, the target is text to model
-Task = Literal["translation", "continuation", "classification", "captioning"]
+Task = Literal["translation", "continuation", "classification", "tagging", "captioning"]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from regard.data.examples import Example, Skipped
+from regard.data.examples import Example, Skipped, Task
 from regard.errors import UserError
 from regard.files import write_text
 
@@ -25,6 +25,8 @@ class Reading:
 
     examples: list[Example]
     skipped: list[Skipped]
+    notes: tuple[str, ...] = ()
+    task: Task | None = None  # where the format of the file says what it is for
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -71,7 +73,8 @@ def read_pairs(path: str | Path) -> Reading:
     kind = Path(path).name.lower().removesuffix(".gz").rpartition(".")[2]
     if kind not in ("tsv", "jsonl"):
         raise UserError(
-            f"{path}: pairs are read from .tsv (source TAB target) or .jsonl files, .gz allowed; rename or convert it"
+            f"{path}: pairs are read from .tsv (source TAB target), .jsonl or .conllu files, .gz allowed; "
+            "rename or convert it"
         )
     split = _tsv_columns if kind == "tsv" else _json_fields
     pairs: list[tuple[str, str, str]] = []

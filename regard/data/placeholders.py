@@ -22,18 +22,21 @@ PlaceholderKind = Literal[
 Role = Literal["open", "close", "mark", "value"]
 NAME = r"[A-Za-z_][\w.:-]*"
 ATTRIBUTES = r"""(?:\s+[\w:.@-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))?)*\s*"""
+# Characters of a private plane that stand for placeholders in a masked text (data/masking.py). Where a text has one of
+# its own, it is a placeholder itself.
+PRIVATE = r"[\U0010F800-\U0010FBFF]"
 # In this order: of what begins at one character the first counts.
 PATTERNS: dict[str, str] = {
     "element": rf"<(?P<tag>{NAME}){ATTRIBUTES}></(?P=tag)\s*>",
     "close": rf"</{NAME}\s*>",
     "single": rf"<{NAME}{ATTRIBUTES}/>|<!--.*?-->",
     "open": rf"<{NAME}{ATTRIBUTES}>",
-    "weblate": r"\[X\d+X\]",
+    "weblate": rf"\[X\d+X\]|{PRIVATE}",
     "url": r"(?:https?|ftps?|sftp|file|wss?|git|ssh)://[^\s<>\"'|\\^`]+|\bwww\.[^\s<>\"'|\\^`]+",
     "email": r"(?<![\w.+-])[\w.+-]*\w@\w[\w-]*(?:\.[\w-]+)+(?<![.-])",
     "choice": r"\{\s*[\w.-]+\s*,\s*(?:plural|selectordinal|select)\s*,",
     "braces": (
-        r"[$#%]?\{\{[^{}]*\}\}|\{%[^{}]*%\}|[$#%]?\{\s*(?:[\w.\[\]-]+\s*(?:,[^{}]*|![rsa](?::[^{}\s]*)?|:[^{}\s]*)?"
+        r"\{#\}|[$#%]?\{\{[^{}]*\}\}|\{%[^{}]*%\}|[$#%]?\{\s*(?:[\w.\[\]-]+\s*(?:,[^{}]*|![rsa](?::[^{}\s]*)?|:[^{}\s]*)?"
         r"|:[^{}\s]*|![rsa])?\s*\}|\$\[\w+\]"
     ),
     "printf": (
@@ -47,7 +50,7 @@ PATTERNS: dict[str, str] = {
     "code": r"(?<![\w.-])(?=[A-Z_-]*\d)[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*(?![\w-])",
 }
 PATTERN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in PATTERNS.items()), re.DOTALL)
-ANY = re.compile(r"[<{%$&@\[]|\d|://|www\.")  # a text without any of these holds none
+ANY = re.compile(rf"[<{{%$&@\[]|\d|://|www\.|{PRIVATE}")  # a text without any of these holds none
 SHORTEST_CODE = 4  # MP3 and A4 are words
 TRAILING = ".,;:!?"  # ends a sentence, not a URL
 KINDS: dict[str, PlaceholderKind] = {
@@ -116,9 +119,9 @@ class Difference:
         return ", ".join(parts)
 
 
-def find_placeholders(text: str, plural: bool = False) -> list[Placeholder]:
-    """All of a text, in order, none inside another. `plural`: of a branch of an ICU plural, where # is the number."""
-    if not plural and not ANY.search(text):
+def find_placeholders(text: str) -> list[Placeholder]:
+    """All of a text, in order, none inside another."""
+    if not ANY.search(text):
         return []
     found: list[Placeholder] = []
     position = 0
@@ -135,14 +138,6 @@ def find_placeholders(text: str, plural: bool = False) -> list[Placeholder]:
         assert name is not None
         found.append(Placeholder(start, end, KINDS[name], text[start:end]))
         position = end
-    if plural:
-        taken = [range(placeholder.start, placeholder.end) for placeholder in found]
-        found += [
-            Placeholder(at, at + 1, "icu", "#")
-            for at, letter in enumerate(text)
-            if letter == "#" and not any(at in span for span in taken)
-        ]
-        found.sort(key=lambda placeholder: placeholder.start)
     return _paired(found)
 
 
@@ -151,7 +146,7 @@ def closing_brace(text: str, start: int) -> int:
     depth, position = 0, start
     while position < len(text):
         letter = text[position]
-        if letter == "'" and text[position + 1 : position + 2] in ("{", "}"):
+        if letter == "'" and text[position + 1 : position + 2] in ("{", "}") and text[position - 1 : position] != "'":
             quoted = text.find("'", position + 1)
             position = quoted if quoted > 0 else position
         elif letter in "{}":
@@ -162,17 +157,30 @@ def closing_brace(text: str, start: int) -> int:
     return -1
 
 
-def compare_placeholders(source: str, target: str, plural: bool = False) -> Difference:
+def compare_placeholders(source: str, target: str) -> Difference:
     """What the target lacks and has beyond those of the source, and whether its tag pairs are whole."""
-    wanted, there = find_placeholders(source, plural), find_placeholders(target, plural)
-    return difference(wanted, there)
+    return difference(find_placeholders(source), find_placeholders(target))
 
 
 def difference(wanted: Sequence[Placeholder], there: Sequence[Placeholder]) -> Difference:
+    elements = {p.key for p in wanted if p.kind == "element"} & {p.key for p in there if p.kind == "element"}
+    wanted, there = ([half for p in side for half in _halves(p, elements)] for side in (wanted, there))
     counts, found = Counter(p.key for p in wanted), Counter(p.key for p in there)
     missing, added = tuple((counts - found).elements()), tuple((found - counts).elements())
     pairs = [sum(p.role == "open" for p in placeholders) for placeholders in (wanted, there)]
     return Difference(missing, added, disorder=not missing and not added and pairs[0] != pairs[1])
+
+
+def _halves(placeholder: Placeholder, elements: set[str]) -> list[Placeholder]:
+    """An empty element as the tag pair that it also is, unless both sides have it: <b></b> of <b>x</b>."""
+    if placeholder.kind != "element" or placeholder.key in elements:
+        return [placeholder]
+    cut = placeholder.start + placeholder.text.index("</")
+    opening = Placeholder(placeholder.start, cut, "open tag", placeholder.text[: cut - placeholder.start], pair=1)
+    return [
+        opening,
+        Placeholder(cut, placeholder.end, "close tag", placeholder.text[cut - placeholder.start :], pair=0),
+    ]
 
 
 def _url_end(text: str, start: int, end: int) -> int:

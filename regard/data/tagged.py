@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.files import read_lines
+from regard.data.examples import Example, Skipped
+from regard.data.files import Reading, read_lines
 from regard.errors import UserError
 
 CONLLU = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "head": 6, "deprel": 7}
@@ -49,3 +50,19 @@ def read_tagged(path: str | Path, column: str = "upos") -> list[Tagged]:
     if not sentences:
         raise UserError(f"{path} holds no tagged word; write word TAB tag, a line a word")
     return sentences
+
+
+def is_conllu(path: str | Path) -> bool:
+    """By the end of its name: .conllu, .gz allowed."""
+    return Path(path).name.lower().removesuffix(".gz").endswith(".conllu")
+
+
+def read_conllu(path: str | Path) -> Reading:
+    """The sentences of a CoNLL-U file as pairs of words and universal parts of speech."""
+    examples, skipped = [], []
+    for number, sentence in enumerate(read_tagged(path, "upos"), start=1):
+        if "_" in sentence.tags:
+            skipped.append(Skipped(f"{path}, sentence {number}", "a word has no part of speech"))
+        else:
+            examples.append(Example(sentence.text, " ".join(sentence.tags)))
+    return Reading(examples, skipped, task="tagging")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 
 import tokenizers
@@ -12,6 +14,7 @@ from tokenizers import decoders, pre_tokenizers
 
 from regard.config.settings import TokenizerKind
 from regard.data.codec_file import codec_content, write_codec
+from regard.data.masking import SYMBOL, PlaceholderSymbols
 from regard.data.sources import Source, token_ids
 from regard.data.vocabulary import (
     BOS,
@@ -46,19 +49,36 @@ AS_WRITTEN = len(SPECIALS) + 0xFF
 
 
 class Tokenizer:
-    """A trained vocabulary of one kind. Ids 0, 1, 2 are PAD, BOS, EOS; no text ever becomes one of them."""
+    """A trained vocabulary of one kind. Ids 0, 1, 2 are PAD, BOS, EOS; no text ever becomes one of them.
+
+    `placeholders`: the symbols, entries after all others, for the placeholders of masked texts (regard.data.masking).
+    """
 
     end: tuple[int, ...] = (EOS,)
 
-    def __init__(self, kind: TokenizerKind, engine: tokenizers.Tokenizer) -> None:
+    def __init__(
+        self, kind: TokenizerKind, engine: tokenizers.Tokenizer, placeholders: PlaceholderSymbols | None = None
+    ) -> None:
         self.kind: TokenizerKind = kind
         self.engine = engine
-        self.size: int = engine.get_vocab_size()
+        self.placeholders = placeholders
+        self._texts: int = engine.get_vocab_size()  # the id of the first symbol
+        symbols = placeholders.characters if placeholders else ()
+        self.size: int = self._texts + len(symbols)
+        self.placeholder_ids: dict[str, int] = {symbol: self._texts + i for i, symbol in enumerate(symbols)}
         self._readable: dict[int, str] = {}
 
     @classmethod
-    def train(cls, texts: Sequence[str], kind: TokenizerKind, size: int | None = None) -> Tokenizer:
-        """A vocabulary of at most `size` entries, the same for the same texts."""
+    def train(
+        cls,
+        texts: Sequence[str],
+        kind: TokenizerKind,
+        size: int | None = None,
+        placeholders: PlaceholderSymbols | None = None,
+    ) -> Tokenizer:
+        """A vocabulary of at most `size` entries, and symbols, the same for the same texts, which may be masked."""
+        if placeholders:
+            texts = [part for text in texts for part in SYMBOL.split(text)[::2] if part]
         limit = SIZES[kind] if size is None else size
         least = len(SPECIALS) + len(BYTES)
         if limit < least:
@@ -87,23 +107,51 @@ class Tokenizer:
         if kind == "symbol":  # without the space that was put before the text
             spelled = decoders.Sequence([spelled, decoders.Strip(" ", 1, 0)])
         engine.decoder = decoders.ByteLevel() if kind in ("bpe", "unigram") else spelled
-        return cls(kind, engine)
+        return cls(kind, engine, placeholders)
 
     def encode(self, text: str) -> list[int]:
+        if not (self.placeholders and SYMBOL.search(text)):
+            return self._encode(text)
+        ids: list[int] = []
+        for part in self._parts(text):
+            ids += [self.placeholder_ids[part]] if part in self.placeholder_ids else self._encode(part)
+        return ids
+
+    def _encode(self, text: str) -> list[int]:
         if self.kind != "decomposed":
             return self.engine.encode(text, add_special_tokens=False).ids
         parts = decompose(text)
         ids = self.engine.encode(text if parts is None else parts, add_special_tokens=False).ids
         return [AS_WRITTEN, *ids] if parts is None else ids
 
+    def _parts(self, text: str) -> Iterator[str]:
+        """Each symbol of a masked text, and the texts between them."""
+        return (part for part in SYMBOL.split(text) if part)
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         if len(texts) < PARALLEL_FROM or self.kind == "decomposed":
             return [self.encode(text) for text in texts]
-        return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
+        encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
+        if not self.placeholders:
+            return [encoding.ids for encoding in encodings]
+        return [
+            self.encode(text) if SYMBOL.search(text) else encoding.ids
+            for text, encoding in zip(texts, encodings, strict=True)
+        ]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text; special ids are dropped, bytes that are not UTF-8 become U+FFFD."""
+        """The text; special ids are dropped, bytes that are not UTF-8 become U+FFFD. Of masked texts with symbols."""
         plain = [int(i) for i in ids if i >= len(SPECIALS)]
+        if not self.placeholders:
+            return self._decode(plain)
+        symbols = self.placeholders.characters
+        runs = groupby(plain, key=lambda i: i >= self._texts)
+        return "".join(
+            "".join(symbols[i - self._texts] for i in run) if masked else self._decode(list(run))
+            for masked, run in runs
+        )
+
+    def _decode(self, plain: list[int]) -> str:
         if self.kind != "decomposed":
             return self.engine.decode(plain, skip_special_tokens=False)
         if plain[:1] == [AS_WRITTEN]:
@@ -117,6 +165,8 @@ class Tokenizer:
     def _read(self, i: int) -> str:
         if i < len(SPECIALS):
             return SPECIALS[i]
+        if self.placeholders and self._texts <= i < self.size:
+            return self.placeholders.names[i - self._texts]
         raw = self._bytes(i)
         try:
             piece = raw.decode("utf-8")
@@ -135,6 +185,17 @@ class Tokenizer:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """First and past-last character of each token of `encode(text)`; bytes of one character share them."""
+        if not self.placeholders:
+            return self._offsets(text)
+        spans: list[tuple[int, int]] = []
+        start = 0
+        for part in self._parts(text):
+            found = [(0, 1)] if part in self.placeholder_ids else self._offsets(part)
+            spans += [(start + first, start + last) for first, last in found]
+            start += len(part)
+        return spans
+
+    def _offsets(self, text: str) -> list[tuple[int, int]]:
         if self.kind != "decomposed":
             return self.engine.encode(text, add_special_tokens=False).offsets
         parts = decompose(text)
@@ -151,11 +212,14 @@ class Tokenizer:
     def same_as(self, other: object) -> bool:
         """Whether both give every text the same ids."""
         return (
-            isinstance(other, Tokenizer) and self.kind == other.kind and self.engine.to_str() == other.engine.to_str()
+            isinstance(other, Tokenizer)
+            and (self.kind, self.placeholders) == (other.kind, other.placeholders)
+            and self.engine.to_str() == other.engine.to_str()
         )
 
     def save(self, path: str | Path) -> None:
-        write_codec(path, self.kind, engine=json.loads(self.engine.to_str()))
+        placeholders = {"placeholders": asdict(self.placeholders)} if self.placeholders else {}
+        write_codec(path, self.kind, engine=json.loads(self.engine.to_str()), **placeholders)
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -163,7 +227,8 @@ class Tokenizer:
             kind: TokenizerKind = stored["kind"]
             if kind not in SIZES:
                 raise UserError(f"{path} holds {kind!r}, not a tokenizer of one of the kinds {', '.join(SIZES)}")
-            return cls(kind, tokenizers.Tokenizer.from_str(json.dumps(stored["engine"])))
+            placeholders = PlaceholderSymbols(**stored["placeholders"]) if "placeholders" in stored else None
+            return cls(kind, tokenizers.Tokenizer.from_str(json.dumps(stored["engine"])), placeholders)
 
 
 def decompose(text: str) -> str | None:

@@ -5,6 +5,7 @@ from regard.evaluation.evaluate import (
     evaluate_captions,
     evaluate_classifier,
     evaluate_language,
+    evaluate_tagger,
     evaluate_translation,
     teacher_forced,
 )
@@ -15,6 +16,7 @@ from regard.evaluation.report import (
     ClassifierReport,
     EvaluationReport,
     LanguageReport,
+    TaggingReport,
     TeacherForced,
     TranslationReport,
 )
@@ -25,6 +27,7 @@ __all__ = [
     "EvaluationReport",
     "LanguageReport",
     "MetricScore",
+    "TaggingReport",
     "TeacherForced",
     "TranslationReport",
     "bleu",
@@ -33,6 +36,7 @@ __all__ = [
     "evaluate_captions",
     "evaluate_classifier",
     "evaluate_language",
+    "evaluate_tagger",
     "evaluate_translation",
     "exact_match",
     "language_baselines",

@@ -16,6 +16,7 @@ from regard.evaluation.report import (
     ClassifierReport,
     ClassScore,
     LanguageReport,
+    TaggingReport,
     TeacherForced,
     TranslationReport,
 )
@@ -134,25 +135,82 @@ def evaluate_classifier(
     """
     metrics.check_rows(predicted, truth)
     known = [label for label in truth if label is not None]
-    pairs = [(guess, label) for guess, label in zip(predicted, truth, strict=True) if guess is not None]
-    counted = [(guess, label) for guess, label in pairs if label is not None]
-    predictions, labels = [guess for guess, _ in counted], [label for _, label in counted]
-    table = torch.tensor(metrics.confusion(predictions, labels, len(names)))
-    counts = torch.bincount(torch.tensor(known, dtype=torch.long), minlength=len(names)).tolist()
-    guesses, hits = table.sum(0).tolist(), table.diagonal().tolist()
-    classes = tuple(map(_class_score, names, counts, guesses, hits))
-    f1_scores = [label.f1 or 0.0 for label in classes if label.sentences] or [0.0]
+    table, classes = _class_table(predicted, truth, names)
+    hits = table.diagonal().tolist()
+    counts = [score.sentences for score in classes]
     return ClassifierReport(
         sentences=len(truth),
         accuracy=metrics.share("accuracy", sum(hits), len(truth)),
         majority=metrics.share("majority", max(counts), len(truth)),
-        macro_f1=sum(f1_scores) / len(f1_scores),
+        macro_f1=_macro_f1(classes),
         classes=classes,
         confusion=tuple(tuple(row) for row in table.tolist()),
         forced=forced,
         too_long=too_long,
         unknown=len(truth) - len(known),
     )
+
+
+def evaluate_tagger(
+    predicted: Sequence[Sequence[str] | None],
+    truth: Sequence[Sequence[str]],
+    names: Sequence[str],
+    known_words: Sequence[Sequence[bool]],
+    forced: TeacherForced | None = None,
+    too_long: int = 0,
+) -> TaggingReport:
+    """Accuracy of tags, the confusion table, and each tag apart.
+
+    A prediction of None: the sentence was too long; all its words count as wrong. known_words: by word, whether the
+    model has a vector of its own for it.
+    """
+    metrics.check_rows(predicted, truth)
+    ids = {name: number for number, name in enumerate(names)}
+    guesses: list[int | None] = []
+    labels: list[int | None] = []
+    known: list[bool] = []
+    whole = 0
+    for guessed, tags, knows in zip(predicted, truth, known_words, strict=True):
+        if len(knows) != len(tags) or (guessed is not None and len(guessed) != len(tags)):
+            raise UserError(f"{len(knows)} words and {len(tags)} tags ({' '.join(tags)!r}); give a tag for each word")
+        guesses += [None] * len(tags) if guessed is None else [ids[tag] for tag in guessed]
+        labels += [ids.get(tag) for tag in tags]
+        known += knows
+        whole += guessed is not None and list(guessed) == list(tags)
+    right = [guess is not None and guess == label for guess, label in zip(guesses, labels, strict=True)]
+    new = [hit for hit, knows in zip(right, known, strict=True) if not knows]
+    table, classes = _class_table(guesses, labels, names)
+    return TaggingReport(
+        sentences=len(truth),
+        words=len(labels),
+        accuracy=metrics.share("accuracy", sum(right), len(right)),
+        whole=metrics.share("all tags right", whole, len(truth)),
+        new_words=metrics.share("on new words", sum(new), len(new)) if new else None,
+        macro_f1=_macro_f1(classes),
+        classes=classes,
+        confusion=tuple(tuple(row) for row in table.tolist()),
+        forced=forced,
+        too_long=too_long,
+        unknown=labels.count(None),
+    )
+
+
+def _class_table(
+    predicted: Sequence[int | None], truth: Sequence[int | None], names: Sequence[str]
+) -> tuple[torch.Tensor, tuple[ClassScore, ...]]:
+    """The confusion table of what is known on both sides, and the scores of each class."""
+    known = [label for label in truth if label is not None]
+    pairs = [(guess, label) for guess, label in zip(predicted, truth, strict=True) if guess is not None]
+    counted = [(guess, label) for guess, label in pairs if label is not None]
+    predictions, labels = [guess for guess, _ in counted], [label for _, label in counted]
+    table = torch.tensor(metrics.confusion(predictions, labels, len(names)))
+    counts = torch.bincount(torch.tensor(known, dtype=torch.long), minlength=len(names)).tolist()
+    return table, tuple(map(_class_score, names, counts, table.sum(0).tolist(), table.diagonal().tolist()))
+
+
+def _macro_f1(classes: Sequence[ClassScore]) -> float:
+    scores = [label.f1 or 0.0 for label in classes if label.sentences] or [0.0]
+    return sum(scores) / len(scores)
 
 
 def _class_score(name: str, count: int, guessed: int, hit: int) -> ClassScore:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from regard.evaluation.metrics import Bucket, MetricScore
+from regard.evaluation.mistakes import Mistake
 from regard.evaluation.report import (
+    BaselineScore,
     CaptionReport,
     ClassifierReport,
+    ClassScore,
     EvaluationReport,
     LanguageReport,
+    TaggingReport,
     TeacherForced,
     TranslationReport,
 )
@@ -26,8 +30,12 @@ def render(report: EvaluationReport) -> str:
             lines = _language(report)
         case ClassifierReport():
             lines = _classifier(report)
+        case TaggingReport():
+            lines = _tagger(report)
         case CaptionReport():
             lines = _captions(report)
+    if not isinstance(report, LanguageReport):
+        lines += [*_baselines(report.baselines), *_mistakes(report.mistakes)]
     return "\n".join(lines)
 
 
@@ -71,17 +79,51 @@ def _classifier(report: ClassifierReport) -> list[str]:
     lines += [_score(report.accuracy)]
     lines += [f"{'majority':<15} {report.majority.value:6.2f}   always predicting the most frequent class"]
     lines += [f"{'macro F1':<15} {report.macro_f1:6.2f}", *_forced(report.forced), ""]
-    names = [label.name for label in report.classes]
+    return [*lines, *_classes(report.classes, report.confusion, "class", "sentences")]
+
+
+def _tagger(report: TaggingReport) -> list[str]:
+    lines = [f"{report.sentences} sentences, {report.words} words"]
+    lines += _problems(report.too_long, "too long for the model, counted as wrong")
+    lines += _problems(report.unknown, "words with a tag that was not in training, counted as wrong")
+    lines += [_score(score) for score in (report.accuracy, report.whole, report.new_words) if score is not None]
+    lines += [f"{'macro F1':<15} {report.macro_f1:6.2f}", *_forced(report.forced), ""]
+    return [*lines, *_classes(report.classes, report.confusion, "tag", "words")]
+
+
+def _baselines(baselines: Sequence[BaselineScore]) -> list[str]:
+    if not baselines:
+        return []
+    width = max(len(baseline.name) for baseline in baselines)
+    heads = "".join(f"{metric:>13}" for metric in baselines[0].scores)
+    lines = ["", f"{'without learning':<{max(width, 16)}}{heads}"]
+    for baseline in baselines:
+        values = "".join(f"{value:13.2f}" for value in baseline.scores.values())
+        lines.append(f"{baseline.name:<{max(width, 16)}}{values}")
+    return lines
+
+
+def _mistakes(mistakes: Sequence[Mistake]) -> list[str]:
+    lines = []
+    for mistake in mistakes:
+        lines += ["", f"{mistake.score:6.2f}  {mistake.kind}"]
+        for what, text in (("source", mistake.source), ("output", mistake.output), ("wanted", mistake.reference)):
+            lines.append(f"  {what}  {text or '(empty)'}")
+    return ["", "worst outputs", *lines] if lines else []
+
+
+def _classes(classes: Sequence[ClassScore], confusion: Sequence[Sequence[int]], what: str, unit: str) -> list[str]:
+    names = [label.name for label in classes]
     width = max(5, *map(len, names))
-    lines.append(f"{'class':<{width}}  precision  recall      F1  sentences")
-    for label in report.classes:
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    lines = [f"{what:<{width}}  precision  recall      F1  {unit:>9}"]
+    for label in classes:
         values = f"{_number(label.precision):>9}  {_number(label.recall):>6}  {_number(label.f1):>6}"
         lines.append(f"{label.name:<{width}}  {values}  {label.sentences:>9}")
     if len(names) <= WIDEST_TABLE:
-        lines += ["", "confusion: rows are true classes, columns predicted ones", *_table(names, report.confusion)]
-    else:
-        lines += ["", "most frequent confusions", *_confusions(names, report.confusion)]
-    return lines
+        title = f"confusion: rows are true {plural}, columns predicted ones"
+        return [*lines, "", title, *_table(names, confusion)]
+    return [*lines, "", "most frequent confusions", *_confusions(names, confusion)]
 
 
 def _score(score: MetricScore) -> str:

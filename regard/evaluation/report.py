@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from regard.evaluation.metrics import Bucket, MetricScore, perplexity
+from regard.evaluation.mistakes import Mistake
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,14 @@ class TeacherForced:
 
 
 @dataclass(frozen=True)
+class BaselineScore:
+    """What a baseline reaches that learns nothing but a table."""
+
+    name: str
+    scores: dict[str, float]  # by the name of the metric
+
+
+@dataclass(frozen=True)
 class TranslationReport:
     sentences: int
     bleu: MetricScore
@@ -38,6 +47,8 @@ class TranslationReport:
     unfinished: int  # outputs that the length limit ended
     too_long: int  # sources beyond the model's positions; they count as empty outputs
     errors: MetricScore | None = None  # edits in percent of the symbols or letters that short targets are spelt in
+    baselines: tuple[BaselineScore, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()  # the worst first
 
     def as_dict(self) -> dict[str, Any]:
         return {"task": "translation", **_plain(self)}
@@ -76,9 +87,31 @@ class ClassifierReport:
     forced: TeacherForced | None
     too_long: int  # sources beyond the model's positions; they count as wrong and are in no column
     unknown: int  # examples of classes that were not in training; they count as wrong and are in no row
+    baselines: tuple[BaselineScore, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {"task": "classification", **_plain(self)}
+
+
+@dataclass(frozen=True)
+class TaggingReport:
+    sentences: int
+    words: int
+    accuracy: MetricScore  # of words
+    whole: MetricScore  # sentences with every tag right
+    new_words: MetricScore | None  # accuracy on words that the model has no vector of its own for; None: there are none
+    macro_f1: float  # mean over the tags that occur
+    classes: tuple[ClassScore, ...]  # by tag; its sentences are words
+    confusion: tuple[tuple[int, ...], ...]  # rows: true tags, columns: predicted ones
+    forced: TeacherForced | None
+    too_long: int  # sentences beyond the model's positions; their words count as wrong and are in no column
+    unknown: int  # words with a tag that was not in training; they count as wrong and are in no row
+    baselines: tuple[BaselineScore, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"task": "tagging", **_plain(self)}
 
 
 @dataclass(frozen=True)
@@ -94,12 +127,14 @@ class CaptionReport:
     length_unit: str  # of the captions in by_length
     forced: TeacherForced | None
     unfinished: int  # captions that the length limit ended
+    baselines: tuple[BaselineScore, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {"task": "captioning", **_plain(self)}
 
 
-EvaluationReport = TranslationReport | LanguageReport | ClassifierReport | CaptionReport
+EvaluationReport = TranslationReport | LanguageReport | ClassifierReport | TaggingReport | CaptionReport
 
 
 def _plain(report: EvaluationReport) -> dict[str, Any]:

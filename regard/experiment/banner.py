@@ -20,6 +20,11 @@ def banner(setup: Setup, state: TrainingState, facts: dict[str, Any]) -> list[st
     if setup.skipped:
         reasons = "; ".join(f"{count:,} {why}" for why, count in setup.skipped.items())
         lines.append(f"left out: {reasons}")
+    if setup.train.differing:
+        lines.append(
+            f"note: {setup.train.differing:,} training pairs hold different placeholders on their sides and are "
+            "learned as plain text"
+        )
     lines.append(
         f"{plan.model.preset or 'model'}: {setup.parameters:,} parameters; {_kinds(setup)} tokenizer, "
         f"{_sizes(setup)} entries; CPU threads: {torch.get_num_threads()}"

@@ -10,6 +10,10 @@ from regard.config import ModelPlan
 from regard.config.settings import CELL
 from regard.data.corpus import Example
 from regard.data.inventory import Inventory, take_inventory
+from regard.data.placeholders import difference, find_placeholders
+
+SAMPLED = 4000  # pairs that are searched for placeholders
+PLACEHOLDERS_SHARE, PLACEHOLDERS_PAIRS = 0.01, 100
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,12 @@ class CorpusStatistics:
     overlap: float  # how much of the text on each side is written in characters that both sides use
     cells: int = 0  # positions of an image
     words_once: float = 0.0  # share of the words of captions that are seen once
+    placeholders: float = 0.0  # share of the pairs that hold the same placeholders on both sides
+
+    @property
+    def teaches_placeholders(self) -> bool:
+        """Enough pairs hold some to learn to place them; otherwise the attention tells where they belong."""
+        return self.placeholders >= PLACEHOLDERS_SHARE and self.placeholders * self.pairs >= PLACEHOLDERS_PAIRS
 
     @property
     def longer(self) -> float:
@@ -47,7 +57,7 @@ def measure_text(examples: list[Example]) -> CorpusStatistics:
     shares = [sum(side[letter] for letter in both) / max(side.total(), 1) for side in (source.letters, target.letters)]
     pairs = max(len(examples), 1)
     different = len({e.source for e in examples}) if source.letters else pairs
-    return CorpusStatistics(pairs, different, source, target, min(shares))
+    return CorpusStatistics(pairs, different, source, target, min(shares), placeholders=_placeholders(examples))
 
 
 def measure_captions(examples: list[Example], model: ModelPlan) -> CorpusStatistics:
@@ -57,6 +67,17 @@ def measure_captions(examples: list[Example], model: ModelPlan) -> CorpusStatist
     once = sum(times == 1 for times in words.values()) / max(words.total(), 1)
     pairs, cells = max(len(examples), 1), (model.image_size // CELL) ** 2
     return CorpusStatistics(pairs, pairs, take_inventory([]), target, 0.0, cells, once)
+
+
+def _placeholders(examples: list[Example]) -> float:
+    """Of some thousands of pairs from all of the corpus."""
+    some = examples[:: max(1, len(examples) // SAMPLED)]
+    both = sum(
+        bool(sources := find_placeholders(example.source))
+        and not difference(sources, find_placeholders(example.target))
+        for example in some
+    )
+    return both / max(len(some), 1)
 
 
 def count_words(texts: Iterable[str]) -> int:

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
-from regard.config import ModelPlan, TokenizerPlan, TokenizerSettings, TrainingSettings
+from regard.config import ModelPlan, TokenizerPlan, TrainingSettings
 from regard.config.check import check_model
 from regard.config.settings import IMAGE_ENCODERS
 from regard.data.corpus import Corpus
 from regard.data.inventory import Inventory
 from regard.errors import UserError
+from regard.experiment.choice import Choice, Choices
 from regard.experiment.corpus_statistics import CorpusStatistics, count_words
+from regard.experiment.goal import Goal
 from regard.experiment.step_time import StepTime, Workload
+from regard.experiment.tokenizer_defaults import SPELT
 from regard.training.distributed import torchrun_world_size
 
-SENTENCES = ("bleu", "chrf")  # metrics of texts that have many right answers
-SPELT = {"character", "decomposed", "symbol"}  # kinds of tokenizer
-SHORT = 25  # tokens in the mean, of the longer side, below which texts are spelt
-SEEN_ONCE = 0.05  # share of the words of captions above which they are put together of pieces
-SIZES, MOST_PIECES = ((120_000, 1000), (480_000, 2000), (1_200_000, 4000)), 8000  # below so many characters: pieces
+IMAGES = set(IMAGE_ENCODERS)
 # The epochs in which weights fade by their decay, and the most that was of use:
 # docs/experiments/multi30k-transformer.md#weight-decay-on-all-pairs
 FADING_EPOCHS, MOST_DECAY = 8, 0.3
 # What a run and its steps must take for two microbatches, so for two processes, to pay:
 # docs/experiments/training-speed.md#two-processes
 LONG_SECONDS, HEAVY_SECONDS = 120, 0.25
-
-
-class Choice(NamedTuple):
-    """The value of an open field, and why."""
-
-    value: Any
-    why: str
-
-
-Choices = dict[str, Choice]
 
 
 def choose_languages(corpus: Corpus) -> Choices:
@@ -46,79 +34,12 @@ def choose_languages(corpus: Corpus) -> Choices:
     return {"source_language": source, "target_language": target}
 
 
-def choose_tokenizer(
-    model: ModelPlan, given: TokenizerSettings, suggested: TokenizerSettings, statistics: CorpusStatistics
-) -> Choices:
-    """By what the corpus suggests, or else by the text of each side."""
-    suits = "what suits this corpus"
-    kinds: Choices = {}
-    if suggested.kind is not None:
-        kinds["kind"] = Choice(suggested.kind, suits)
-    elif statistics.cells:
-        once = f"{statistics.words_once:.0%} of the words of captions are seen once"
-        kinds["kind"] = Choice("bpe" if statistics.words_once > SEEN_ONCE else "word", once)
-    else:
-        kinds = _choose_kinds(model, given, statistics)
-    used = {given.kind or kinds["kind"].value, *(kind.value for kind in kinds.values())}
-    if suggested.size is not None and suggested.kind in used:  # the suggested size belongs to the suggested kind
-        size = Choice(suggested.size, suits)
-    else:
-        size = Choice(_size(used, statistics), f"for {statistics.text:,.0f} characters of text")
-    return {**kinds, "size": size, "shared": _choose_shared(kinds, given, suggested, statistics)}
-
-
-def _choose_kinds(model: ModelPlan, given: TokenizerSettings, statistics: CorpusStatistics) -> Choices:
-    """One kind, that of the targets; and that of the sources, where it differs and none was given."""
-    short = statistics.length < SHORT
-    source, target = (_kind(side, short) for side in (statistics.source, statistics.target))
-    if model.decoder == "none":
-        return {"kind": source}
-    if model.encoder == "none" and statistics.source.letters and source.value != target.value:
-        return {"kind": Choice("character" if short else "bpe", "a language model has one vocabulary")}
-    if given.kind is not None or source.value == target.value:
-        return {"kind": target}
-    return {"kind": target, "source_kind": source}
-
-
-def _kind(side: Inventory, short: bool) -> Choice:
-    if side.symbols:
-        what = "tags beside a word that is spelt" if side.tags else "symbols parted by spaces"
-        return Choice("symbol", f"{len(side.symbols)} {what}")
-    length = f"{side.length:.0f} characters in the mean"
-    if not short:
-        return Choice("bpe", f"text, {length}")
-    if side.parts is not None:
-        return Choice("decomposed", f"{len(side.letters):,} letters made of {side.parts}; short strings, {length}")
-    return Choice("character", f"short strings, {length}")
-
-
-def _choose_shared(
-    kinds: Choices, given: TokenizerSettings, suggested: TokenizerSettings, statistics: CorpusStatistics
-) -> Choice:
-    if suggested.shared is not None:
-        return Choice(suggested.shared, "what suits this corpus")
-    kind = given.kind or kinds["kind"].value
-    source = given.source_kind or (kinds["source_kind"].value if "source_kind" in kinds else kind)
-    if source != (given.target_kind or kind):
-        return Choice(False, "the sides differ in kind")
-    return Choice(statistics.overlap > 0.8, f"{statistics.overlap:.0%} of the letters are used on both sides")
-
-
-def shared_by_model(model: ModelPlan) -> Choice | None:
-    """Whether one vocabulary serves both sides, where the model leaves no choice."""
-    if model.encoder == "none":
-        return Choice(True, "a language model has one vocabulary")
-    if model.encoder in IMAGE_ENCODERS or model.decoder == "none":
-        return Choice(False, "only one side is text")
-    return None
-
-
 def choose_model(
     model: ModelPlan,
     fixed: frozenset[str],
     workload: Workload,
     statistics: CorpusStatistics,
-    metric: str,
+    goal: Goal,
     training: TrainingSettings,
 ) -> Choices:
     """Width and dropout by how much there is to learn from, positions by what is learned. `fixed`: fields of the model
@@ -128,17 +49,16 @@ def choose_model(
     wide = _wide(model, workload, statistics, attends, training)
     choices = {
         "width": Choice(256 if wide else 128, f"{sources}, {'time for it' if wide else 'no more pays'}"),
-        "dropout": Choice(_dropout(metric, statistics, attends), sources),
+        "dropout": Choice(_dropout(goal, statistics, attends), f"{goal}, {sources}"),
     }
     if {"transformer", "patches"} & {model.encoder, model.decoder}:
-        if (
-            metric in SENTENCES
-        ):  # as in Vaswani 2017: docs/experiments/multi30k-transformer.md#a-higher-rate-for-embeddings
+        # as in Vaswani 2017: docs/experiments/multi30k-transformer.md#a-higher-rate-for-embeddings
+        if goal == "sentences":
             choices["ffn_dropout"] = Choice(0.0, "sentences")
         else:
             dropout = model.dropout if "dropout" in fixed else choices["dropout"].value
             choices["ffn_dropout"] = Choice(dropout, "as dropout")
-    if metric not in SENTENCES or model.encoder in ("none", *IMAGE_ENCODERS):
+    if goal != "sentences" or model.encoder in ("none", *IMAGE_ENCODERS):
         return choices
     model = model.model_copy(update={key: value for key, (value, _) in choices.items() if key not in fixed})
     if model.is_transformer and _can_rotate(model):
@@ -168,14 +88,6 @@ def _can_rotate(model: ModelPlan) -> bool:
     return True
 
 
-def _size(kinds: set[str], statistics: CorpusStatistics) -> int:
-    """Entries that are seen often enough to be learned; a small output layer is also what makes a CPU fast."""
-    if kinds <= SPELT:
-        return 8000
-    size = next((size for characters, size in SIZES if statistics.text < characters), MOST_PIECES)
-    return 2 * size if "word" in kinds else size
-
-
 def choose_metric(model: ModelPlan, corpus: Corpus, statistics: CorpusStatistics) -> Choice:
     if model.decoder == "none":
         return Choice("accuracy", "classes")
@@ -188,11 +100,16 @@ def choose_metric(model: ModelPlan, corpus: Corpus, statistics: CorpusStatistics
     return Choice("chrf", targets)  # suits every script
 
 
-def _dropout(metric: str, statistics: CorpusStatistics, attends: bool) -> float:
+def _dropout(goal: Goal, statistics: CorpusStatistics, attends: bool) -> float:
     """Less where there is more to learn from. Rules, tasks with one right answer, are blurred by it in an RNN, but a
-    Transformer without it memorises the examples (docs/experiments/tasks.md#addition)."""
-    if metric == "exact":
-        return 0.1 if attends or statistics.different < 20_000 else 0.0
+    Transformer without it memorises the examples (docs/experiments/tasks.md#addition). Short strings: Wu 2021, 4.2."""
+    match goal:
+        case "rules":
+            return 0.1 if attends or statistics.different < 20_000 else 0.0
+        case "strings":
+            return 0.3 if statistics.different < 20_000 else 0.2 if statistics.different < 100_000 else 0.1
+        case "classes":
+            return 0.0
     return 0.3 if statistics.different < 10_000 else 0.2 if statistics.different < 100_000 else 0.1
 
 
@@ -212,35 +129,42 @@ def count_entries(model: ModelPlan, tokenizer: TokenizerPlan, corpus: Corpus, st
 
 
 def measure_workload(
-    given: TrainingSettings, tokenizer: TokenizerPlan, statistics: CorpusStatistics, metric: str, entries: int
+    given: TrainingSettings,
+    model: ModelPlan,
+    tokenizer: TokenizerPlan,
+    statistics: CorpusStatistics,
+    goal: Goal,
+    entries: int,
 ) -> Workload:
     sides = zip((statistics.source, statistics.target), tokenizer.kinds, strict=True)
     tokens = max(*(_tokens(side, kind, tokenizer.size) for side, kind in sides), statistics.cells)
     everything = statistics.pairs * tokens
     # sentences: as many tokens in twice the steps teach more
     # (docs/experiments/multi30k-transformer.md#third-try-smaller-batches)
-    most = 2048 if metric in SENTENCES else 4096
-    batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), 512), most)
+    least, most = 512, 2048 if goal == "sentences" else 4096
+    if goal == "strings" and model.decoder == "transformer" and not statistics.cells:
+        least = 2048  # Wu 2021, 4.1: characters want large batches
+    batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), least), most)
     return Workload(tokens, batch_tokens, everything / batch_tokens, entries)
 
 
 def choose_training(
-    given: TrainingSettings, model: ModelPlan, tokenizer: TokenizerPlan, workload: Workload, metric: Choice
+    given: TrainingSettings, model: ModelPlan, workload: Workload, metric: Choice, goal: Goal
 ) -> Choices:
     """How long and how fast, by what a step and an epoch take."""
     batch_tokens, batches = workload.batch_tokens, workload.batches
-    text = (given.metric or metric.value) in SENTENCES
-    kind = "sentences" if text else "no sentences"
+    text, captions = goal in ("sentences", "strings"), model.encoder in IMAGE_ENCODERS and model.decoder != "none"
+    kind = "captions" if captions else goal
     step_time = StepTime.of(model, workload, given)
     steps = given.steps
     if steps is None and given.epochs is None and given.minutes is None:
         steps = step_time.steps()
     planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
-    optimizer = given.optimizer or ("muon" if text and model.decoder == "transformer" else "adam")
+    optimizer = given.optimizer or ("muon" if (text or captions) and model.decoder == "transformer" else "adam")
     rate = given.rate or _rate(model, optimizer, batch_tokens)
     long = min(known * step_time.seconds, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
-    cosine = text and planned < math.inf and given.minutes is None
+    cosine = (text or captions) and planned < math.inf and given.minutes is None
     two = long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
     guess = f"about {step_time.seconds:.2g} s a step"
     of_steps = f"of {known:,} steps" if planned < math.inf else "the steps are not known"
@@ -252,7 +176,7 @@ def choose_training(
         "schedule": Choice("cosine" if cosine else "inverse-sqrt", f"{kind}, {of_steps.removeprefix('of ')}"),
         "warmup_steps": Choice(min(max(known // 10, 1), 1000), of_steps),
         "label_smoothing": Choice(0.1 if text else 0.0, kind),
-        "weight_decay": Choice(_decay(rate, batches) if text else 0.0, kind),
+        "weight_decay": Choice(_decay(rate, batches) if goal == "sentences" else 0.0, kind),
         "evaluate_every": Choice(min(max(known // 20, 50), 1000), of_steps),
         "metric": metric,
         "patience": Choice(6, "validations enough to tell"),
@@ -283,6 +207,8 @@ def _rate(model: ModelPlan, optimizer: str, batch_tokens: int) -> float:
         half = 0.5 if model.norm == "post" else 1.0
         if optimizer == "muon":  # measured at width 128
             peak = 6e-3 if batch_tokens <= 2048 else 8.5e-3
+            if IMAGES & kinds:  # 64 captions in a batch; at width 64: docs/experiments/short-strings.md
+                peak = 4.2e-3 if "grid" in kinds else 5.7e-3
             return float(f"{half * peak * math.sqrt(128 / model.width):.2g}")
         return float(f"{half * min(0.25 / model.width, 2e-3):.1g}")  # 1e-3 at width 256
     return 1e-3 if model.cell == "rnn" or "grid" in kinds else 2e-3

@@ -105,4 +105,6 @@ def _task(model: ModelPlan) -> str:
     if model.encoder == "none":
         return "is a language model"
     source = "reads images" if model.encoder in IMAGE_ENCODERS else "reads text"
-    return f"{source} and {'tells classes' if model.decoder == 'none' else 'writes'}"
+    return (
+        f"{source} and {'tags words' if model.is_tagger else 'tells classes' if model.decoder == 'none' else 'writes'}"
+    )

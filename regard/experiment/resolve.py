@@ -19,20 +19,19 @@ from regard.config import (
 from regard.config.check import check
 from regard.data.corpus import Corpus
 from regard.data.embedded import EMBEDDED
+from regard.experiment.choice import Choice, Choices
 from regard.experiment.corpus_statistics import measure_captions, measure_text
 from regard.experiment.defaults import (
-    Choice,
-    Choices,
     choose_languages,
     choose_metric,
     choose_model,
-    choose_tokenizer,
     choose_training,
     count_entries,
     measure_workload,
-    shared_by_model,
 )
+from regard.experiment.goal import goal_of
 from regard.experiment.init_from import inherit_settings
+from regard.experiment.tokenizer_defaults import choose_tokenizer, shared_by_model
 
 
 def resolve(settings: Settings, corpus: Corpus) -> Plan:
@@ -50,17 +49,22 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     suggested = corpus.tokenizer if settings.data.corpus in EMBEDDED else TokenizerSettings()
     tokenizer_choices = choose_tokenizer(outline, inherited.tokenizer, suggested, statistics)
     forced = shared_by_model(outline)
+    taught = statistics.teaches_placeholders and forced is None  # else a single side is text: nothing to place
+    tokenizer_choices["placeholders"] = Choice(taught, f"{statistics.placeholders:.1%} of the pairs hold some")
+    if outline.is_tagger:
+        tokenizer_choices["kind"] = Choice("word", "a tagger labels words")
+        tokenizer_choices = {key: choice for key, choice in tokenizer_choices.items() if not key.endswith("_kind")}
     values = {**_values(tokenizer_choices), **inherited.tokenizer.given()}
     tokenizer = TokenizerPlan.model_validate(values if forced is None else {**values, "shared": forced.value})
     metric = choose_metric(outline, corpus, statistics)
     used_metric = settings.training.metric or metric.value
-    workload = measure_workload(
-        settings.training, tokenizer, statistics, used_metric, count_entries(outline, tokenizer, corpus, statistics)
-    )
+    goal = goal_of(outline, tokenizer, used_metric, settings.data.corpus in EMBEDDED)
+    entries = count_entries(outline, tokenizer, corpus, statistics)
+    workload = measure_workload(settings.training, outline, tokenizer, statistics, goal, entries)
     fields = model_fields(given)
-    model_choices = choose_model(outline, frozenset(fields), workload, statistics, used_metric, settings.training)
+    model_choices = choose_model(outline, frozenset(fields), workload, statistics, goal, settings.training)
     model = ModelPlan.model_validate({**_values(model_choices), **fields})
-    training_choices = choose_training(settings.training, model, tokenizer, workload, metric)
+    training_choices = choose_training(settings.training, model, workload, metric, goal)
     training = TrainingPlan.model_validate({**_values(training_choices), **settings.training.given()})
 
     languages = choose_languages(corpus)

@@ -86,10 +86,10 @@ class RunResult:
             if self.best["loss"] > DIVERGED * self.guessing:
                 lines.append(
                     f"note: a dev loss of {self.best['loss']:.3g} is far above that of guessing, {self.guessing:.3g}: "
-                    f"training.rate = {self.plan.training.rate:g} is too high; train anew with a lower one"
+                    f"training.rate = {self.plan.training.rate:g} is too high; train again with a lower one"
                 )
         if self.status == "interrupted":
-            lines.append(f"go on with {resume_line(self.path)}")
+            lines.append(f"continue with {resume_line(self.path)}")
         return lines
 
 
@@ -105,7 +105,7 @@ def train(
 
 
 def run_experiment(settings: Settings, out: Path | str, resume: bool = False, progress: bool = True) -> RunResult:
-    """Train what `settings` say into the directory `out`; or, to resume, go on with the run that is there.
+    """Train what `settings` say into the directory `out`; or, to resume, continue with the run that is there.
 
     To resume, settings that are not given are the run's own. `progress`: say on stderr what happens.
     """
@@ -150,7 +150,7 @@ def _train(settings: Settings, out: Path, resume: bool, progress: bool) -> RunRe
 def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     """A new run, all of it but the training written into `out`."""
     if is_run(out):
-        raise UserError(f"{out} holds a run already; go on with {resume_line(out)}, or choose another --out")
+        raise UserError(f"{out} holds a run already; continue with {resume_line(out)}, or choose another --out")
     empty = not out.exists() or (out.is_dir() and all(file.name == LOCK for file in out.iterdir()))
     if not empty and not is_unfinished_start(out):
         raise UserError(f"{out} exists and is not an empty directory; choose another --out")
@@ -164,6 +164,7 @@ def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
         "pairs": {split: len(examples) for split, examples in corpus.splits().items()},
         "skipped": setup.skipped,
         "notes": list(corpus.notes),
+        "differing_placeholders": setup.train.differing,
         "source_size": setup.source.size,
         "target_size": setup.target.size,
         "shared": same_vocabulary(setup.source, setup.target),
@@ -192,13 +193,13 @@ def _reopen(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     if not has_state and any((out / name).is_file() for name in (MODEL, METRICS)):
         raise UserError(
             f"{out / STATE} is missing, and without it the run cannot go on; "
-            f"restore it, or train anew from {out / RECIPE}"
+            f"restore it, or train again from {out / RECIPE}"
         )
     plan = extend_plan(settings, read_plan(out))
     configure_torch(plan.training.threads)
     corpus = load_corpus(plan.data)
     if fingerprint(corpus) != facts["fingerprint"]:
-        raise UserError(f"{out}: the training or development data changed since the run began; train anew elsewhere")
+        raise UserError(f"{out}: the training or development data changed since the run began; train again elsewhere")
     codecs = read_codecs(out, plan, corpus.images)
     return assemble_setup(plan, corpus, codecs, resumed=has_state), facts
 

@@ -48,6 +48,10 @@ class Setup:
     def lexicon(self) -> Lexicon | None:
         """Of a translation with a large vocabulary; None of others, where a shortlist would gain nothing."""
         source, target = self.train.source, self.train.target
+        if self.plan.model.pointer:
+            if self.plan.search.short_list:
+                raise UserError("search.short_list leaves out what model.pointer could copy; leave one of them out")
+            return None
         if self.task != "translation" or not isinstance(source, TokenStore) or self.target.size < LARGE:
             if self.plan.search.short_list:
                 raise UserError(
@@ -104,7 +108,7 @@ def assemble_setup(
 
 def task_of(plan: Plan, corpus: Corpus) -> Task:
     if plan.model.decoder == "none":
-        return "classification"
+        return "tagging" if plan.model.is_tagger else "classification"
     if corpus.images is not None:
         return "captioning"
     return "translation" if any(example.source for example in corpus.train) else "continuation"
@@ -120,7 +124,7 @@ def _check_fit(plan: Plan, corpus: Corpus) -> None:
             f"take another encoder, such as that of model.preset = {remedy}"
         )
     if plan.training.bpe_dropout > 0 and (
-        "bpe" not in plan.tokenizer.kinds or task in ("captioning", "classification")
+        "bpe" not in plan.tokenizer.kinds or task in ("captioning", "classification", "tagging")
     ):
         raise UserError(
             f"training.bpe_dropout = {plan.training.bpe_dropout} takes pieces of bpe apart, and this is {task} with "
@@ -133,8 +137,8 @@ def _check_fit(plan: Plan, corpus: Corpus) -> None:
         )
     if task == "continuation" and metric in ("exact", "bleu", "chrf"):
         raise UserError(f"training.metric = {metric!r} compares outputs, but every source is empty; take 'loss'")
-    if task == "classification" and metric in ("exact", "bleu", "chrf"):
-        raise UserError(f"training.metric = {metric!r} compares texts; for a classifier take 'accuracy' or 'loss'")
+    if task in ("classification", "tagging") and metric in ("exact", "bleu", "chrf"):
+        raise UserError(f"training.metric = {metric!r} compares texts; for classes and tags take 'accuracy' or 'loss'")
 
 
 def _longest(plan: Plan, model: Model, examples: list[Example]) -> int:

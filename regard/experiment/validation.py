@@ -41,9 +41,10 @@ class GreedyScore:
         self._model, self._target = setup.model, setup.target
         dev = setup.dev  # without the pairs that are left out for their length
         most = DECODED[self.metric]
-        examples = [setup.corpus.dev[index] for index in dev.examples[:most].tolist()]
-        self._references = [example.target for example in examples]
-        self._sources = [dev.source.source(row) for row in range(len(examples))]
+        rows = range(min(most, len(dev)))
+        # as they were encoded: symbols for placeholders, and a branch for a message with choices
+        self._references = [setup.target.decode(dev.target.row(row).tolist()) for row in rows]
+        self._sources = [dev.source.source(row) for row in rows]
         self._search = SearchSettings(beams=1, max_tokens=output_limit(dev.target_lengths[:most]))
 
     def measure(self) -> float:

@@ -19,6 +19,8 @@ from regard.config.settings import Engine
 from regard.data.sources import Source, token_ids
 from regard.errors import UserError
 from regard.inference.batching import AnyModel, ProgressCallback, TooLong, decode, evaluating
+from regard.inference.constrained import constrained_decode
+from regard.inference.constraints import Constraints
 from regard.inference.ctranslate2.conversion import why_not
 from regard.inference.hypothesis import Hypothesis
 from regard.inference.incremental.cached_model import CachedInferenceModel
@@ -86,6 +88,17 @@ class DecodingModel:
     def stream(self, source: Source, search: SearchSettings, prefix: Sequence[int] = ()) -> Iterator[Hypothesis]:
         """The growing hypothesis after each token, by torch."""
         yield from stream(self._incremental.model(), source, search, prefix)
+
+    def decode_constrained(
+        self,
+        sources: Sequence[Source],
+        constraints: Sequence[Constraints],
+        search: SearchSettings,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis] | TooLong]:
+        """By torch, through the whole vocabulary: the n_best hypotheses that meet what is demanded of each."""
+        with evaluating(self.model):
+            return constrained_decode(self._incremental.model(), sources, constraints, search, prefixes)
 
     def _decode_with_torch(
         self,

@@ -37,10 +37,12 @@ class AttentionLSTMWeights:
 
     @classmethod
     def of(cls, decoder: RecurrentDecoder) -> AttentionLSTMWeights | None:
-        """None for other decoders than one LSTM layer with additive attention."""
+        """None for other decoders than one LSTM layer with additive attention and a softmax."""
         cell, *above = decoder.stack.layers
         attention = decoder.attention
         if above or not isinstance(cell, LSTMCell) or not isinstance(attention, ScoredAttention):
+            return None
+        if attention.proportional:
             return None
         score = attention.score
         if not isinstance(score, Additive) or decoder.context_proj is None:

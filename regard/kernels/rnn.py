@@ -69,6 +69,8 @@ class FusedDirectedLayer(DirectedLayer):
     def read(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         if self.forwards is None or self.backwards is None or torch.is_grad_enabled():
             return super().read(inputs, lengths)
+        if self.forwards.first_state is not None:  # torch's packed sequences would need it sorted; it is rare
+            return super().read(inputs, lengths)
         return read_both_directions(self.forwards, self.backwards, inputs, lengths)
 
 

@@ -15,8 +15,9 @@ from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.models.language import LanguageModel, TransformerReader
 from regard.models.recurrent import RecurrentDecoder, RecurrentEncoder, RecurrentReader
 from regard.models.seq2seq import Decoder, Encoder, Model, Seq2Seq
+from regard.models.tagger import TaggerModel
 from regard.models.transformer import LayerShape, TransformerDecoder, TransformerEncoder
-from regard.models.vision import Canvas, GridEncoder, PatchEncoder
+from regard.models.vision import Canvas, ConvolutionStem, GridEncoder, LinearStem, PatchEncoder
 from regard.nn.attention import (
     Additive,
     Attention,
@@ -29,6 +30,7 @@ from regard.nn.attention import (
     ScoredAttention,
     Scorer,
 )
+from regard.nn.copying import Pointer
 from regard.nn.embedding import Embedding, Output
 from regard.nn.positions import PositionalEmbedding
 from regard.nn.recurrent import LSTMCell
@@ -59,11 +61,15 @@ def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: boo
         source_embedding = Embedding(source_size, encoder_width, dropout, _zero(config))
         encoder = _build_encoder(config, source_embedding, dropout)
     if config.decoder == "none":
+        if config.pooling == "none":
+            return TaggerModel(encoder, target_size, dropout, limits.get(config.encoder))
         return ClassifierModel(encoder, config.pooling, target_size, dropout, limits.get(config.encoder))
     one_table = source_embedding is not None and shared and config.tied_embeddings and encoder_width == decoder_width
     embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout, _zero(config))
     decoder = _build_decoder(config, embedding, encoder.width, target_size, dropout)
-    return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder))
+    assert shared or not config.pointer, "what is copied must mean the same on both sides"
+    pointer = Pointer(encoder.width, decoder.output) if config.pointer else None
+    return Seq2Seq(encoder, decoder, limits.get(config.encoder), limits.get(config.decoder), pointer)
 
 
 def _build_image_encoder(config: ModelPlan, words: int, width: int, dropout: float) -> Encoder:
@@ -71,7 +77,8 @@ def _build_image_encoder(config: ModelPlan, words: int, width: int, dropout: flo
     canvas = Canvas(words, width, config.image_size, CELL, config.augment)
     if config.encoder == "grid":
         return GridEncoder(canvas, width, depth, dropout)
-    return PatchEncoder(canvas, replace(_shape(config, width, dropout), positions=None), CELL, depth)
+    stem = ConvolutionStem(width) if config.stem == "convolution" else LinearStem(width, CELL)
+    return PatchEncoder(canvas, replace(_shape(config, width, dropout), positions=None), stem, depth)
 
 
 def _build_encoder(config: ModelPlan, embedding: Embedding, dropout: float) -> Encoder:
@@ -79,7 +86,9 @@ def _build_encoder(config: ModelPlan, embedding: Embedding, dropout: float) -> E
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     match config.encoder:
         case "rnn":
-            return RecurrentEncoder(embedding, config.cell, config.direction, width, depth, dropout)
+            return RecurrentEncoder(
+                embedding, config.cell, config.direction, width, depth, dropout, _learns_start(config)
+            )
         case "transformer":
             return TransformerEncoder(embedding, positions, shape, depth)
         case "convolution":
@@ -116,7 +125,8 @@ def _build_language(config: ModelPlan, size: int, dropout: float, width: int, li
     _, depth = config.depths
     embedding = Embedding(size, width, dropout, _zero(config))
     if config.decoder == "rnn":
-        reader = RecurrentReader(embedding, config.cell, width, depth, size, config.tied_embeddings, dropout)
+        tied, learned = config.tied_embeddings, _learns_start(config)
+        reader = RecurrentReader(embedding, config.cell, width, depth, size, tied, dropout, learned)
         return LanguageModel(reader, None)
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     output = Output(width, size, embedding if config.tied_embeddings else None)
@@ -126,6 +136,10 @@ def _build_language(config: ModelPlan, size: int, dropout: float, width: int, li
 def _zero(config: ModelPlan) -> int | None:
     """The id that is embedded as zeros: that of the start, where it is not learned. No source has it."""
     return BOS if config.start == "zero" else None
+
+
+def _learns_start(config: ModelPlan) -> bool:
+    return config.first_state == "learned"
 
 
 def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
@@ -141,6 +155,8 @@ def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
         ffn_dropout=dropout if config.ffn_dropout is None else config.ffn_dropout,
         positions=config.positions if config.positions in ("rotary", "alibi") else None,
         attention_bias=config.attention_bias,
+        residuals=config.residuals,
+        projected=config.projections == "learned",
     )
 
 
@@ -159,7 +175,8 @@ def _attention(config: ModelPlan, query_width: int, memory_width: int) -> Attent
             config.attention_dropout,
             bias=config.attention_bias,
         )
-    return ScoredAttention(_score(config, query_width, memory_width), memory_width, config.attention_dropout)
+    score, proportional = _score(config, query_width, memory_width), config.weighting == "proportional"
+    return ScoredAttention(score, memory_width, config.attention_dropout, proportional)
 
 
 def _score(config: ModelPlan, query_width: int, memory_width: int) -> Scorer:

@@ -1,4 +1,4 @@
-"""Encoder-only: the class is read from the first, the last or the mean of the encoder's outputs."""
+"""Encoder-only: the class is read from the first, the last, the n-th or the mean of the encoder's outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from regard.models.seq2seq import Encoder, Memory, Model, State, last_real, masked_mean
+from regard.models.seq2seq import Encoder, Memory, Model, State, last_real, masked_mean, state_at_place
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ClassifierModel(Model):
     def __init__(
         self,
         encoder: Encoder,
-        pooling: Literal["first", "last", "mean"],
+        pooling: Literal["first", "last", "mean"] | int,
         size: int,
         dropout: float,
         max_source: int | None,
@@ -47,6 +47,8 @@ class ClassifierModel(Model):
                 pooled = last_real(memory.states, memory.mask)
             case "mean":
                 pooled = masked_mean(memory.states, memory.mask)
+            case place:
+                pooled = state_at_place(memory.states, memory.mask, place)
         return self.dropout(pooled)[:, None], state
 
     @property

@@ -1,6 +1,6 @@
 """Recurrent encoder and decoder: Sutskever 2014, Cho 2014 (a fixed vector), Bahdanau 2015 (attention).
 
-encoder   h_i = f(x_i, h_(i-1)), read forwards, backwards or in both directions;  c = the last states
+encoder   h_i = f(x_i, h_(i-1)), read forwards, backwards or in both directions;  c = last states;  h_0 = 0 or learned
 decoder   s_t = f(y_(t-1), s_(t-1) [, c or c_t]),  p(y_t) = softmax(W tanh(R [s_t, y_(t-1) [, c or c_t]]))
 attention c_t = Σ_i softmax_i(score(h_i, s_(t-1) [+ Q y_(t-1)])) h_i
 """
@@ -36,11 +36,18 @@ CellKind = Literal["rnn", "lstm", "gru"]
 class DirectedLayer(nn.Module):
     """One layer that reads forwards, backwards, or in both directions with half the width each."""
 
-    def __init__(self, kind: CellKind, direction: Literal["forward", "backward", "both"], input_width: int, width: int):
+    def __init__(
+        self,
+        kind: CellKind,
+        direction: Literal["forward", "backward", "both"],
+        input_width: int,
+        width: int,
+        learned_start: bool = False,
+    ) -> None:
         super().__init__()
         share = width // 2 if direction == "both" else width
-        self.forwards = make_cell(kind, input_width, share) if direction != "backward" else None
-        self.backwards = make_cell(kind, input_width, share) if direction != "forward" else None
+        self.forwards = make_cell(kind, input_width, share, learned_start) if direction != "backward" else None
+        self.backwards = make_cell(kind, input_width, share, learned_start) if direction != "forward" else None
         self.states = Tap()
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -57,9 +64,9 @@ class DirectedLayer(nn.Module):
         """(B, S, D) → the states of both directions side by side (B, S, W)."""
         outputs = []
         if self.forwards is not None:
-            outputs.append(self.forwards.unroll(inputs, self.forwards.zero(inputs))[0])
+            outputs.append(self.forwards.unroll(inputs, self.forwards.start(inputs))[0])
         if self.backwards is not None:
-            reverse = self.backwards.unroll(reverse_sequence(inputs, lengths), self.backwards.zero(inputs))[0]
+            reverse = self.backwards.unroll(reverse_sequence(inputs, lengths), self.backwards.start(inputs))[0]
             outputs.append(reverse_sequence(reverse, lengths))
         return torch.cat(outputs, dim=-1)
 
@@ -75,6 +82,7 @@ class RecurrentEncoder(Encoder):
         width: int,
         depth: int,
         dropout: float,
+        learned_start: bool = False,
     ) -> None:
         super().__init__()
         self.width = width
@@ -82,7 +90,7 @@ class RecurrentEncoder(Encoder):
         self.embedding = embedding
         embedded = embedding.weight.shape[1]
         self.layers = Layers[DirectedLayer](
-            DirectedLayer(kind, direction, width if layer else embedded, width) for layer in range(depth)
+            DirectedLayer(kind, direction, width if layer else embedded, width, learned_start) for layer in range(depth)
         )
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
@@ -194,19 +202,27 @@ class RecurrentReader(Reader[RecurrentState]):
     """One recurrence reads the source and generates the target; its state has a constant size."""
 
     def __init__(
-        self, embedding: Embedding, kind: CellKind, width: int, depth: int, size: int, tied: bool, dropout: float
-    ):
+        self,
+        embedding: Embedding,
+        kind: CellKind,
+        width: int,
+        depth: int,
+        size: int,
+        tied: bool,
+        dropout: float,
+        learned_start: bool = False,
+    ) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.embedding = embedding
-        self.stack = Stack(kind, embedding.weight.shape[1], width, depth, dropout)
+        self.stack = Stack(kind, embedding.weight.shape[1], width, depth, dropout, learned_start)
         self.readout_proj = nn.Linear(width, embedding.weight.shape[1])
         self.output = Output(embedding.weight.shape[1], size, embedding if tied else None)
         self.states = Tap()
 
     def read(self, source: Tensor, mask: Tensor) -> LanguageMemory:
         embedded = self.embedding(source)
-        states, layers = self.stack(embedded, self.stack.zero(embedded), mask.sum(1), self.states.if_watched())
+        states, layers = self.stack(embedded, self.stack.start(embedded), mask.sum(1), self.states.if_watched())
         return LanguageMemory(states, mask, last_real(states, mask), RecurrentState(layers))
 
     def advance(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention
+from regard.nn.copying import CopyOutput, Pointer
 from regard.nn.embedding import Output
 
 
@@ -65,6 +66,14 @@ class AttentionMemory(Memory):
         pairs = [attention.prepare(memory.states) for attention in attentions]
         keys, values = tuple(keys for keys, _ in pairs), tuple(values for _, values in pairs)
         return cls(memory.states, memory.mask, memory.summary, keys, values)
+
+
+@dataclass(frozen=True)
+class CopyMemory(Memory):
+    """With the ids of the source, which a pointer copies."""
+
+    plain: Memory  # what the decoder reads
+    source: Tensor  # (B, S)
 
 
 OwnState = TypeVar("OwnState", bound=State)
@@ -136,7 +145,7 @@ class Model(nn.Module, ABC):
 
     @property
     @abstractmethod
-    def output_layer(self) -> Output | nn.Linear:
+    def output_layer(self) -> Output | CopyOutput | nn.Linear:
         """The last layer: features → logits."""
 
     def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
@@ -155,27 +164,40 @@ class Model(nn.Module, ABC):
 
 
 class Seq2Seq(Model):
-    """An encoder and a decoder."""
+    """An encoder and a decoder; with a pointer, tokens of the source can be copied."""
 
-    def __init__(self, encoder: Encoder, decoder: Decoder[Any], max_source: int | None, max_target: int | None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        decoder: Decoder[Any],
+        max_source: int | None,
+        max_target: int | None,
+        pointer: Pointer | None = None,
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
+        self.pointer = pointer
         self.max_source = max_source
         self.max_target = max_target
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
-        return self.decoder.prepare(self.encoder(source, mask))
+        memory = self.decoder.prepare(self.encoder(source, mask))
+        return memory if self.pointer is None else CopyMemory(memory.states, mask, memory.summary, memory, source)
 
     def start(self, memory: Memory) -> State:
-        return self.decoder.start(memory)
+        return self.decoder.start(memory.plain if isinstance(memory, CopyMemory) else memory)
 
     def advance(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        return self.decoder.advance(tokens, memory, state)
+        if self.pointer is None:
+            return self.decoder.advance(tokens, memory, state)
+        assert isinstance(memory, CopyMemory)
+        features, after = self.decoder.advance(tokens, memory.plain, state)
+        return self.pointer(features, memory.states, memory.mask, memory.source), after
 
     @property
-    def output_layer(self) -> Output:
-        return self.decoder.output
+    def output_layer(self) -> Output | CopyOutput:
+        return self.decoder.output if self.pointer is None else self.pointer.output
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
@@ -186,5 +208,10 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def last_real(states: Tensor, mask: Tensor) -> Tensor:
     """The state at the last real position of each row: (B, S, D), (B, S) → (B, D)."""
-    last = mask.sum(1) - 1
-    return states[torch.arange(states.shape[0], device=states.device), last]
+    return state_at_place(states, mask, states.shape[1])
+
+
+def state_at_place(states: Tensor, mask: Tensor, place: int) -> Tensor:
+    """The state at this position of each row, from 0, or its last real one: (B, S, D), (B, S) → (B, D)."""
+    index = (mask.sum(1) - 1).clamp_max(place)
+    return states[torch.arange(states.shape[0], device=states.device), index]

@@ -39,6 +39,8 @@ class LayerShape:
     ffn_dropout: float
     positions: Literal["rotary", "alibi"] | None  # those that act inside self-attention
     attention_bias: bool = False
+    residuals: bool = True
+    projected: bool = True  # self-attention has projections of its own
 
     def attention(self, memory_width: int | None = None) -> MultiHeadAttention:
         own = memory_width is None
@@ -49,11 +51,12 @@ class LayerShape:
             self.head_layout,
             self.attention_dropout,
             self.positions if own else None,
+            self.projected or not own,
             self.attention_bias,
         )
 
     def residual(self) -> Residual:
-        return Residual(self.width, self.norm, self.dropout)
+        return Residual(self.width, self.norm, self.dropout, self.residuals)
 
     def feed_forward(self) -> FeedForward:
         return FeedForward(self.width, self.ffn_width, self.activation, self.ffn_dropout)
@@ -82,7 +85,10 @@ class EncoderLayer(nn.Module):
 
 
 class TransformerEncoder(Encoder):
-    """Without positions it is a function of the set of tokens: permuting the source permutes the memory."""
+    """Without positions it is a function of the set of tokens: permuting the source permutes the memory.
+
+    With no layer the memory is the word vectors themselves.
+    """
 
     def __init__(self, embedding: Embedding, positions: PositionalEmbedding, shape: LayerShape, depth: int) -> None:
         super().__init__()
@@ -90,7 +96,7 @@ class TransformerEncoder(Encoder):
         self.embedding = embedding
         self.positions = positions
         self.layers = Layers[EncoderLayer](EncoderLayer(shape) for _ in range(depth))
-        self.norm = shape.last_norm()
+        self.norm = shape.last_norm() if depth else nn.Identity()
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
         states = self.positions(self.embedding(source))
@@ -133,8 +139,8 @@ class DecoderLayer(nn.Module):
 
     def start(self, batch: int) -> LayerState:
         """The state before the first token."""
-        heads, total = self.self_attention.heads, self.self_attention.key_proj.out_features
-        empty = self.self_attention.key_proj.weight.new_zeros(batch, heads, 0, total // heads)
+        heads, head_width = self.self_attention.heads, self.self_attention.head_width
+        empty = self.feed_forward.inner_proj.weight.new_zeros(batch, heads, 0, head_width)
         return LayerState(empty, empty)
 
     def forward(

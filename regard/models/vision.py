@@ -17,6 +17,7 @@ from regard.models.transformer import EncoderLayer, LayerShape
 from regard.nn.grid import PlaceNorm, ResidualBlock, augment, halving
 from regard.nn.layers import Layers
 from regard.nn.masks import key_mask
+from regard.nn.positions import plane_sinusoid
 from regard.nn.taps import Tap
 
 
@@ -75,22 +76,58 @@ class GridEncoder(Encoder):
         return self.canvas.memory(self.dropout(self.states(states)))
 
 
-class PatchEncoder(Encoder):
-    """x_p = W patch_p + position_p, then the layers of a Transformer encoder."""
+class ConvolutionStem(nn.Module):
+    """Three convolutions halve the sides three times: a cell's vector knows its neighbours' pixels, and training is
+    steadier than with one large matrix (Xiao 2021, section 3)."""
 
-    def __init__(self, canvas: Canvas, shape: LayerShape, cell: int, depth: int) -> None:
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = halving(3, width // 4)
+        self.first_norm = PlaceNorm(width // 4)
+        self.second = halving(width // 4, width // 2)
+        self.second_norm = PlaceNorm(width // 2)
+        self.third = halving(width // 2, width)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """(B, 3, H, W) → (B, P, D)."""
+        features = F.relu(self.first_norm(self.first(pixels)))
+        features = F.relu(self.second_norm(self.second(features)))
+        return self.third(features).permute(0, 2, 3, 1).flatten(1, 2)
+
+
+class LinearStem(nn.Module):
+    """W patch: one matrix for the pixels of a cell (Dosovitskiy 2021, equation 1)."""
+
+    def __init__(self, width: int, cell: int) -> None:
+        super().__init__()
+        self.cell = cell
+        self.patch_proj = nn.Linear(3 * cell * cell, width)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """(B, 3, H, W) → (B, P, D)."""
+        return self.patch_proj(F.unfold(pixels, self.cell, stride=self.cell).transpose(1, 2))
+
+
+class PatchEncoder(Encoder):
+    """x_p = stem(pixels)_p + position_p, then the layers of a Transformer encoder.
+
+    The positions are learned from a start in which half of the numbers tell the row and half the column: near cells
+    have like vectors, as in `plane_sinusoid`.
+    """
+
+    def __init__(self, canvas: Canvas, shape: LayerShape, stem: LinearStem | ConvolutionStem, depth: int) -> None:
         super().__init__()
         self.width = shape.width
-        self.cell = cell
         self.canvas = canvas
-        self.patch_proj = nn.Linear(3 * cell * cell, shape.width)
+        side = int(canvas.cells**0.5)
+        canvas.positions.data.copy_(plane_sinusoid(side, shape.width))
+        self.stem = stem
         self.layers = Layers[EncoderLayer](EncoderLayer(shape) for _ in range(depth))
         self.norm = shape.last_norm()
         self.dropout = nn.Dropout(shape.dropout)
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
-        patches = F.unfold(self.canvas(source), self.cell, stride=self.cell).transpose(1, 2)  # (B, P, 3·cell²)
-        states = self.canvas.add_positions(self.patch_proj(patches), source)
+        states = self.canvas.add_positions(self.stem(self.canvas(source)), source)
         states = self.dropout(states)
         mask = key_mask(torch.ones(states.shape[:2], dtype=torch.bool, device=states.device))
         for layer in self.layers:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,18 @@ def weigh(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     return scores.softmax(-1)
+
+
+def weigh_in_proportion(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Weights proportional to the scores, which are made positive first: a_i = s⁺_i / Σ_j s⁺_j, s⁺ = log(1 + eˢ).
+
+    The softmax is proportional to eˢ instead: there a difference of scores is a ratio of weights, here a ratio of
+    scores is, and no weight comes near zero while its score is positive.
+    """
+    positive = F.softplus(scores)
+    if mask is not None:
+        positive = positive.masked_fill(~mask, 0.0)
+    return positive / positive.sum(-1, keepdim=True).clamp_min(torch.finfo(positive.dtype).tiny)
 
 
 def scaled_dot(queries: Tensor, keys: Tensor) -> Tensor:
@@ -135,11 +147,12 @@ class Attention(nn.Module, ABC):
 
 
 class ScoredAttention(Attention):
-    """One head: the states themselves are the values."""
+    """One head: the states themselves are the values. `proportional`: weights in proportion to scores, no softmax."""
 
-    def __init__(self, score: Scorer, memory_width: int, dropout: float) -> None:
+    def __init__(self, score: Scorer, memory_width: int, dropout: float, proportional: bool = False) -> None:
         super().__init__()
         self.width = memory_width
+        self.proportional = proportional
         self.score = score
         self.dropout = nn.Dropout(dropout)
         self.weights = Tap()
@@ -149,15 +162,21 @@ class ScoredAttention(Attention):
 
     def forward(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         scores = self.score(query, keys)[:, None]  # (B, 1, T, S)
-        weights = self.weights(weigh(scores, mask))
-        return self.dropout(weights)[:, 0] @ values
+        weights = weigh_in_proportion(scores, mask) if self.proportional else weigh(scores, mask)
+        return self.dropout(self.weights(weights))[:, 0] @ values
+
+
+def _projection(width: int, to_width: int, projected: bool, bias: bool) -> nn.Linear:
+    """Who needs its weight asks for `projected` first."""
+    return nn.Linear(width, to_width, bias=bias) if projected else cast(nn.Linear, nn.Identity())
 
 
 class MultiHeadAttention(Attention):
     """concat_h(softmax(Q_h K_hᵀ/√K) V_h) W_o  with Q, K, V by learned projections (Vaswani 2017, 3.2.2).
 
     `split`: each head is width/heads wide, so the heads together cost as much as one. `full`: each head has the full
-    width, and output_proj resizes their concatenation. Nothing here depends on the length.
+    width, and output_proj resizes their concatenation. Nothing here depends on the length. Without projections the
+    states are queries, keys and values themselves, and the concatenation is the output: softmax(XXᵀ/√K) X.
     """
 
     def __init__(
@@ -168,6 +187,7 @@ class MultiHeadAttention(Attention):
         layout: Literal["split", "full"],
         dropout: float,
         positions: Literal["rotary", "alibi"] | None = None,
+        projected: bool = True,
         bias: bool = False,
     ) -> None:
         super().__init__()
@@ -175,11 +195,14 @@ class MultiHeadAttention(Attention):
         self.heads = heads
         self.dropout = nn.Dropout(dropout)
         self.positions = positions
-        head_width = width // heads if layout == "split" else width
-        self.query_proj = nn.Linear(width, heads * head_width, bias=bias)
-        self.key_proj = nn.Linear(memory_width, heads * head_width, bias=bias)
-        self.value_proj = nn.Linear(memory_width, heads * head_width, bias=bias)
-        self.output_proj = nn.Linear(heads * head_width, width, bias=bias)
+        self.head_width = width // heads if layout == "split" else width
+        inner = heads * self.head_width
+        assert projected or inner == width == memory_width, "without projections all widths are one"
+        self.projected = projected
+        self.query_proj = _projection(width, inner, projected, bias)
+        self.key_proj = _projection(memory_width, inner, projected, bias)
+        self.value_proj = _projection(memory_width, inner, projected, bias)
+        self.output_proj = _projection(inner, width, projected, bias)
         self.weights = Tap()
 
     def prepare(self, states: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:

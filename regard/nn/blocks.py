@@ -17,17 +17,24 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class Residual(nn.Module):
-    """pre: x + f(norm(x));  post: norm(x + f(x));  none: x + f(x).  Dropout is applied to f's output."""
+    """pre: x + f(norm(x));  post: norm(x + f(x));  none: x + f(x).  Dropout is applied to f's output.
 
-    def __init__(self, width: int, norm: Literal["pre", "post", "none"], dropout: float) -> None:
+    `connected`: without it the path of x ends here, f(norm(x)), norm(f(x)) or f(x): what residual connections are for
+    can then be measured (He 2016).
+    """
+
+    def __init__(
+        self, width: int, norm: Literal["pre", "post", "none"], dropout: float, connected: bool = True
+    ) -> None:
         super().__init__()
+        self.connected = connected
         self.norm_position = norm
         self.dropout = nn.Dropout(dropout)
         self.norm = nn.Identity() if norm == "none" else nn.LayerNorm(width)
 
     def add(self, states: Tensor, change: Tensor) -> Tensor:
-        """x + dropout(f(x))."""
-        return states + self.dropout(change)
+        """x + dropout(f(x)), or dropout(f(x)) where x is not connected."""
+        return states + self.dropout(change) if self.connected else self.dropout(change)
 
     def before(self, states: Tensor) -> Tensor:
         """The input of the sublayer."""

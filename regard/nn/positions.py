@@ -16,6 +16,14 @@ def sinusoid(positions: Tensor, width: int) -> Tensor:
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[..., :width]
 
 
+def plane_sinusoid(side: int, width: int) -> Tensor:
+    """Of the cells of a square, from left to right, then down: sinusoids of the row, then of the column (side², D)."""
+    steps = torch.arange(side)
+    rows = sinusoid(steps, width // 2)[:, None].expand(-1, side, -1)
+    columns = sinusoid(steps, width - width // 2)[None].expand(side, -1, -1)
+    return torch.cat((rows, columns), dim=-1).flatten(0, 1)
+
+
 def rotations(positions: Tensor, width: int) -> Tensor:
     """cos + i sin of the angle p / 10000^(2i/K) for pair i of a head's numbers  (Su 2021, 3.2): (T,) → (T, K/2)."""
     sin, cos = sinusoid(positions, width).unflatten(-1, (-1, 2)).unbind(-1)

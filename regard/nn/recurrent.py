@@ -23,15 +23,19 @@ class Cell(nn.Module, ABC):
     gates: int
     memories: int = 1  # tensors in a state
 
-    def __init__(self, input_width: int, width: int) -> None:
+    def __init__(self, input_width: int, width: int, learned_start: bool = False) -> None:
         super().__init__()
         self.width = width
+        self.first_state = nn.Parameter(torch.zeros(self.memories * width)) if learned_start else None
         self.input_proj = nn.Linear(input_width, self.gates * width)
         self.state_proj = nn.Linear(width, self.gates * width)
 
-    def zero(self, like: Tensor) -> CellState:
-        """The state before the first input, for the batch of `like` (B, …)."""
-        return tuple(like.new_zeros(like.shape[0], self.width) for _ in range(self.memories))
+    def start(self, like: Tensor) -> CellState:
+        """The state before the first input, for the batch of `like` (B, …): zeros, or what was learned."""
+        if self.first_state is None:
+            return tuple(like.new_zeros(like.shape[0], self.width) for _ in range(self.memories))
+        pieces = self.first_state.chunk(self.memories)
+        return tuple(piece.expand(like.shape[0], -1).contiguous() for piece in pieces)
 
     @abstractmethod
     def step(self, projected: Tensor, state: CellState) -> CellState:
@@ -88,14 +92,14 @@ class GRUCell(Cell):
         return (new + update * (hidden - new),)
 
 
-def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int) -> Cell:
+def make_cell(kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int, learned_start: bool = False) -> Cell:
     match kind:
         case "rnn":
-            return VanillaCell(input_width, width)
+            return VanillaCell(input_width, width, learned_start)
         case "lstm":
-            return LSTMCell(input_width, width)
+            return LSTMCell(input_width, width, learned_start)
         case "gru":
-            return GRUCell(input_width, width)
+            return GRUCell(input_width, width, learned_start)
 
 
 def tap_hidden(tap: Tap, state: CellState) -> CellState:
@@ -119,14 +123,24 @@ def reverse_sequence(values: Tensor, lengths: Tensor) -> Tensor:
 class Stack(nn.Module):
     """Layers of one-way recurrence, dropout between them."""
 
-    def __init__(self, kind: Literal["rnn", "lstm", "gru"], input_width: int, width: int, depth: int, dropout: float):
+    def __init__(
+        self,
+        kind: Literal["rnn", "lstm", "gru"],
+        input_width: int,
+        width: int,
+        depth: int,
+        dropout: float,
+        learned_start: bool = False,
+    ) -> None:
         super().__init__()
         self.width = width
         self.dropout = nn.Dropout(dropout)
-        self.layers = Layers[Cell](make_cell(kind, width if layer else input_width, width) for layer in range(depth))
+        self.layers = Layers[Cell](
+            make_cell(kind, width if layer else input_width, width, learned_start) for layer in range(depth)
+        )
 
-    def zero(self, like: Tensor) -> tuple[CellState, ...]:
-        return tuple(cell.zero(like) for cell in self.layers)
+    def start(self, like: Tensor) -> tuple[CellState, ...]:
+        return tuple(cell.start(like) for cell in self.layers)
 
     def forward(
         self,

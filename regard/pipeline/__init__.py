@@ -16,6 +16,7 @@ from regard.pipeline.ensemble import ensemble_of
 from regard.pipeline.interface import Pipeline, require
 from regard.pipeline.output_lines import output_line
 from regard.pipeline.result import Result
+from regard.pipeline.tagger import Tagger
 from regard.pipeline.text_generator import TextGenerator
 from regard.pipeline.text_model import SourceToText
 from regard.pipeline.translator import Translator
@@ -27,6 +28,7 @@ __all__ = [
     "Pipeline",
     "Result",
     "SourceToText",
+    "Tagger",
     "TextGenerator",
     "Translator",
     "load",
@@ -42,7 +44,7 @@ def load(
     engine: Engine = "auto",
     ensemble: str | Path | Sequence[str | Path] = (),
 ) -> Pipeline:
-    """A run directory as a Translator, a TextGenerator, a Classifier or a Captioner. Loading executes no code.
+    """A run directory as a Translator, TextGenerator, Classifier, Tagger or Captioner. Loading executes no code.
 
     `engine`: what decodes (regard.inference.engine). auto takes CTranslate2 only where its outputs are those of torch.
     `ensemble`: other runs, whose probabilities are averaged with those of this one; traces are of this one alone.
@@ -63,5 +65,7 @@ def load(
             return TextGenerator(run, decoding)
         case "classification":
             return Classifier(run, decoding)
+        case "tagging":
+            return Tagger(run, decoding)
         case "captioning":
             return Captioner(run, decoding)

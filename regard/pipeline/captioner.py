@@ -14,7 +14,7 @@ from regard.data.embedded.scene import is_scene, parse
 from regard.data.image_codec import read_view
 from regard.data.images import Unreadable
 from regard.errors import UserError
-from regard.evaluation import EvaluationReport, MetricScore, evaluate_captions
+from regard.evaluation import CaptionReport, MetricScore, evaluate_captions
 from regard.evaluation.pointing import pointing
 from regard.pipeline.result import Result
 from regard.pipeline.text_model import SourceToText
@@ -25,7 +25,7 @@ OVERLAY_SIDE = 320  # pixels of the side of an image under an overlay
 class Captioner(SourceToText):
     """The name of an image file, or a scene, to a caption."""
 
-    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> CaptionReport:
         return evaluate_captions(
             [result.text for result in results],
             [example.target for example in examples],

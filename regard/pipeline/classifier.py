@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from regard.analysis.trace import ForcedPair
 from regard.config import SearchSettings
@@ -11,8 +12,10 @@ from regard.data.corpus import Example
 from regard.data.sources import Source
 from regard.data.vocabulary import BOS
 from regard.evaluation import EvaluationReport, evaluate_classifier
+from regard.evaluation.mistakes import worst_classes
 from regard.inference import ProgressCallback, TooLong, classify
 from regard.pipeline.examples import check_fits
+from regard.pipeline.extras import Extras, baseline_scores, class_scores
 from regard.pipeline.interface import Pipeline
 from regard.pipeline.result import EMPTY, Result, no_result
 
@@ -44,8 +47,7 @@ class Classifier(Pipeline):
         examples: list[Example],
         search: SearchSettings,
         progress: ProgressCallback | None,
-        tokenize: str | None,
-        baselines: bool,
+        extras: Extras,
     ) -> EvaluationReport:
         names = self._names
         results = self.translate_all([example.source for example in examples], search, progress)
@@ -53,7 +55,15 @@ class Classifier(Pipeline):
         truth = [self.target_codec.encode(pair.target)[0] if pair.target in known else None for pair in examples]
         predicted = [self.target_codec.encode(result.text)[0] if result.probabilities else None for result in results]
         too_long = sum(result.problem is not None for result in results)
-        return evaluate_classifier(predicted, truth, names, self.teacher_forced(examples), too_long)
+        report = evaluate_classifier(predicted, truth, names, self.teacher_forced(examples), too_long)
+        sources, references = [example.source for example in examples], [example.target for example in examples]
+        if extras.errors:
+            outputs = [result.text for result in results]
+            sure = [result.probabilities.get(result.text, 0.0) for result in results]
+            report = replace(report, mistakes=worst_classes(sources, references, outputs, sure, extras.errors))
+        if extras.baselines:
+            report = replace(report, baselines=baseline_scores(self.run, examples, class_scores))
+        return report
 
     @property
     def _names(self) -> list[str]:

@@ -45,7 +45,7 @@ def forced_batches(run: Run, model: AnyModel, examples: Sequence[Example], batch
     """Batches for teacher forcing; None where an example is too long for the model."""
     sources = run.source_codec.encode_batch([example.source for example in examples])
     targets: list[list[int]] = [[] for _ in examples]
-    if run.task != "classification":
+    if run.task not in ("classification", "tagging"):
         targets = run.target_codec.encode_batch([example.target for example in examples])
     if any(too_long(model, *pair) for pair in zip(sources, targets, strict=True)):
         return None

@@ -29,6 +29,8 @@ from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.nn.taps import Replacement, watching
 from regard.pipeline.examples import forced_batches, own_examples, parallel_examples
+from regard.pipeline.extras import Extras
+from regard.pipeline.moves import add_moves
 from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import Result
 from regard.pipeline.search_settings import search_settings
@@ -45,7 +47,7 @@ class Pipeline(ABC):
         self.model = self.decoding.model
         self.source_codec, self.target_codec = run.source_codec, run.target_codec
         self.changes = ChangeRecord()
-        self._replaced: Mapping[str, Replacement] = {}
+        self.replaced: Mapping[str, Replacement] = {}
 
     # --- translating ---------------------------------------------------------------------------------------------
 
@@ -138,8 +140,21 @@ class Pipeline(ABC):
         if (silence or uniform) and self.model is not self.run.model:
             raise UserError("an ensemble has no heads of its own to change; load one run alone")
         different = copy(self)
-        different._replaced = changed(self.run.model, silence, uniform)
+        different.replaced = changed(self.run.model, silence, uniform)
         different.changes = ChangeRecord(tuple(silence), tuple(uniform), tuple(sorted(set(hide))))
+        return different
+
+    def moved(
+        self,
+        permute: Sequence[str] = (),
+        seed: int = 1,
+        force: Mapping[str, int] | None = None,
+        patch: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The same pipeline, changes included, with more of them: weights given to other keys (`permute`), or all to
+        the key at a place (`force`), and states of the encoder taken from another text (`patch`: tap → text)."""
+        different = copy(self)
+        different.replaced = add_moves(self, permute, seed, force or {}, patch or {})
         return different
 
     def view(
@@ -206,7 +221,7 @@ class Pipeline(ABC):
 
     def _changing(self) -> AbstractContextManager[object]:
         """Inside this context the attentions chosen by `changed` are silent or uniform."""
-        return watching(self.model, self._replaced, record=False) if self._replaced else nullcontext()
+        return watching(self.model, self.replaced, record=False) if self.replaced else nullcontext()
 
     # --- measuring -----------------------------------------------------------------------------------------------
 
@@ -217,17 +232,23 @@ class Pipeline(ABC):
         progress: ProgressCallback | None = None,
         tokenize: str | None = None,
         baselines: bool = False,
+        errors: int = 0,
     ) -> EvaluationReport:
         """How good the model is on these pairs. `search`: without it the recipe's.
 
         `tokenize`: how BLEU splits words, by a name of sacreBLEU's; without it, by the script of the references.
-        `baselines`: of a language model, also the bits per character of gzip and a 5-gram, trained on its corpus.
+        `baselines`: also what is reached without learning (evaluation/simple_outputs.py), by the run's training pairs;
+        of a language model the bits per character of gzip and a 5-gram. `errors`: how many of the worst outputs are
+        listed.
         """
+        if errors < 0:
+            raise UserError(f"errors = {errors}: give 0 or more")
         if tokenize is not None and self.run.task not in ("translation", "captioning"):
             raise UserError(f"--tokenize {tokenize}: this run is for {self.run.task}, which BLEU does not measure")
-        if baselines and self.run.task != "continuation":
-            raise UserError(f"--baselines: this run is for {self.run.task}; only language models have baselines")
-        return self._report(list(examples), search or self.search, progress, tokenize, baselines)
+        if errors and self.run.task == "continuation":
+            raise UserError(f"--errors {errors}: a language model has no outputs to compare; leave it out")
+        extras = Extras(tokenize, baselines, errors)
+        return self._report(list(examples), search or self.search, progress, extras)
 
     @abstractmethod
     def _report(
@@ -235,8 +256,7 @@ class Pipeline(ABC):
         examples: list[Example],
         search: SearchSettings,
         progress: ProgressCallback | None,
-        tokenize: str | None,
-        baselines: bool,
+        extras: Extras,
     ) -> EvaluationReport: ...
 
     def examples(

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from regard.analysis.alignment import Link, align
 from regard.analysis.maps import AttentionMap
 from regard.analysis.trace import Trace
+from regard.data.glossary import TermUse
 from regard.errors import UserError
+
+
+@dataclass(frozen=True)
+class TaggedWord:
+    """A word and its most probable tag."""
+
+    word: str
+    tag: str
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -22,9 +32,13 @@ class Result:
     log_prob: float
     finished: bool = True  # False: the length limit ended it
     problem: str | None = None  # why there is no output, where there is none
+    review: str | None = None  # what a person must look at: a placeholder that is missing, or that the source lacks
+    missing_numbers: tuple[str, ...] = ()  # of the source, that the output does not hold
+    terms: tuple[TermUse, ...] = ()  # of the glossary, that the source holds
     ids: tuple[int, ...] = ()  # of the tokens
     alternatives: tuple[Result, ...] = ()  # the n best, this one first, where n_best is above 1
     probabilities: dict[str, float] = field(default_factory=dict)  # of a classifier, most probable first
+    tags: tuple[TaggedWord, ...] = ()  # of a tagger
     tracer: Callable[[], Trace] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -61,10 +75,15 @@ class Result:
         """The same as plain values for JSON, without the attention."""
         record: dict[str, Any] = {"text": self.text, "score": self.score, "log_prob": self.log_prob}
         record |= {"tokens": list(self.tokens), "finished": self.finished}
-        if self.problem:
-            record["problem"] = self.problem
+        record |= {key: value for key in ("problem", "review") if (value := getattr(self, key))}
+        if self.missing_numbers:
+            record["missing_numbers"] = list(self.missing_numbers)
+        if self.terms:
+            record["terms"] = [asdict(term) for term in self.terms]
         if self.probabilities:
             record["probabilities"] = self.probabilities
+        if self.tags:
+            record["tags"] = [asdict(word) for word in self.tags]
         if self.alternatives:
             record["alternatives"] = [alternative.as_dict() for alternative in self.alternatives]
         return record

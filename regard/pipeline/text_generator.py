@@ -15,6 +15,7 @@ from regard.errors import UserError
 from regard.evaluation import EvaluationReport, evaluate_language, language_baselines
 from regard.inference import ProgressCallback
 from regard.pipeline.examples import check_fits
+from regard.pipeline.extras import Extras
 from regard.pipeline.result import EMPTY, Result
 from regard.pipeline.text_model import TextModel
 
@@ -77,15 +78,14 @@ class TextGenerator(TextModel):
         examples: list[Example],
         search: SearchSettings,
         progress: ProgressCallback | None,
-        tokenize: str | None,
-        baselines: bool,
+        extras: Extras,
     ) -> EvaluationReport:
         if any(example.source for example in examples):
             raise UserError("this run is a language model: give --reference its text, and no --source")
         forced = self.teacher_forced(examples)
         if forced is None:
             raise UserError(f"a text is longer than the {self.model.max_total} positions of the model; split it")
-        bits = self.baselines(examples) if baselines else None
+        bits = self.baselines(examples) if extras.baselines else None
         return evaluate_language(forced, [example.target for example in examples], bits)
 
     def baselines(self, examples: Sequence[Example]) -> dict[str, float]:

@@ -15,10 +15,12 @@ from regard.data.corpus import Example
 from regard.data.sources import Source
 from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
-from regard.evaluation import EvaluationReport
+from regard.evaluation import CaptionReport, EvaluationReport, TranslationReport
+from regard.evaluation.mistakes import worst_texts
 from regard.inference import Hypothesis, ProgressCallback, TooLong
 from regard.inference.beam_tree import BeamTree, beam_tree
 from regard.pipeline.examples import check_fits
+from regard.pipeline.extras import Extras, baseline_scores, text_scores
 from regard.pipeline.interface import Pipeline
 from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import EMPTY, Result, no_result
@@ -112,15 +114,23 @@ class SourceToText(TextModel, ABC):
         examples: list[Example],
         search: SearchSettings,
         progress: ProgressCallback | None,
-        tokenize: str | None,
-        baselines: bool,
+        extras: Extras,
     ) -> EvaluationReport:
         best = search.model_copy(update={"n_best": 1})
         results = self.translate_all([example.source for example in examples], best, progress)
-        return self.report(examples, results, tokenize)
+        report = self.report(examples, results, extras.tokenize)
+        sources, references = [example.source for example in examples], [example.target for example in examples]
+        outputs = [result.text for result in results]
+        if extras.errors:
+            report = replace(report, mistakes=worst_texts(sources, references, outputs, extras.errors))
+        if extras.baselines:
+            report = replace(report, baselines=baseline_scores(self.run, examples, text_scores))
+        return report
 
     @abstractmethod
-    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
+    def report(
+        self, examples: list[Example], results: list[Result], tokenize: str | None
+    ) -> TranslationReport | CaptionReport:
         """The measures of these results for these examples."""
 
     def forced_pair(self, text: str, target: str) -> ForcedPair:

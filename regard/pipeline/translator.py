@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self, overload
 
 from regard.analysis.ablation import attention_heads
 from regard.analysis.alignment import (
@@ -15,23 +17,80 @@ from regard.analysis.alignment import (
     read_pharaoh,
     true_links,
 )
-from regard.analysis.trace import source_attentions
+from regard.analysis.trace import ForcedPair, source_attentions
+from regard.config import SearchSettings
+from regard.data.codecs import symbols_of
 from regard.data.corpus import Example
 from regard.data.embedded.truth import truths
+from regard.data.glossary import Glossary
+from regard.data.masking import PlaceholderSymbols
 from regard.errors import UserError
-from regard.evaluation import EvaluationReport, bleu_tokenizer, evaluate_translation
+from regard.evaluation import TranslationReport, bleu_tokenizer, evaluate_translation
 from regard.inference import ProgressCallback
+from regard.pipeline.prefix import Prefix
+from regard.pipeline.protected_search import ProtectedSearch
+from regard.pipeline.protection import check_placeholders
 from regard.pipeline.result import Result
 from regard.pipeline.text_model import SourceToText
 
 # What edits are counted in, by the kind of tokenizer; of words and pieces TER counts them
 SPELT_IN: dict[str, Literal["symbol", "letter"]] = {"symbol": "symbol", "character": "letter", "decomposed": "letter"}
 
+AnyGlossary = Glossary | str | Path | None
+
 
 class Translator(SourceToText):
-    """Source text to target text."""
+    """Source text to target text. Placeholders come out as they went in; a glossary's terms appear."""
 
-    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> EvaluationReport:
+    glossary: Glossary | None = None
+
+    @overload
+    def translate(self, text: str, prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any) -> Result: ...
+    @overload
+    def translate(
+        self, text: Sequence[str], prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any
+    ) -> list[Result]: ...
+    def translate(
+        self, text: str | Sequence[str], prefix: Prefix = "", glossary: AnyGlossary = None, **search: Any
+    ) -> Result | list[Result]:
+        """As of every model. `glossary`: terms and what they must become, a file (TSV, TBX) or a Glossary."""
+        model = self if glossary is None else self.with_glossary(glossary)
+        return super(Translator, model).translate(text, prefix, **search)
+
+    def with_glossary(self, glossary: Glossary | str | Path) -> Self:
+        """The same translator, whose outputs hold the translations of the glossary's terms."""
+        data = self.run.plan.data
+        known = data.source_language and data.target_language and (data.source_language, data.target_language)
+        model = copy(self)
+        model.glossary = glossary if isinstance(glossary, Glossary) else Glossary.read(glossary, known or None)
+        return model
+
+    def _results(
+        self,
+        texts: Sequence[str],
+        search: SearchSettings,
+        progress: ProgressCallback | None,
+        prefixes: Sequence[Sequence[int]],
+    ) -> list[Result]:
+        self.check_short_list(search)
+        return ProtectedSearch(self, self._sources, self.glossary).results(texts, search, progress, prefixes)
+
+    def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
+        """Masked and restored. Tokens of a stream are final, so that what is missing at its end can only be told."""
+        symbols = symbols_of(self.source_codec, self.target_codec) or PlaceholderSymbols()
+        masked = symbols.mask(text)
+        for result in super()._growth(masked.text, search, prefix):
+            output = masked.restore(result.text)
+            differ = check_placeholders(text, output) if result.finished else None
+            yield replace(result, text=output, review=str(differ) if differ else None)
+
+    def forced_pair(self, text: str, target: str) -> ForcedPair:
+        """With symbols for the placeholders of both, where the vocabulary has them and both hold the same."""
+        symbols = symbols_of(self.source_codec, self.target_codec)
+        pair = symbols.mask_pair(Example(text, target)) if symbols else None
+        return super().forced_pair(pair.source, pair.target) if pair else super().forced_pair(text, target)
+
+    def report(self, examples: list[Example], results: list[Result], tokenize: str | None) -> TranslationReport:
         sources = [example.source for example in examples]
         too_long = sum(result.problem is not None for result in results)
         return evaluate_translation(
@@ -71,7 +130,11 @@ class Translator(SourceToText):
         known = truths(self.run.plan.data)
         unknown = next((pair for pair in examples if pair not in known or not known[pair].aligned), None)
         if unknown is not None:
-            why = f"{unknown.source!r} is not of its dev or test set" if known else "only dates has true alignments"
+            why = (
+                f"{unknown.source!r} is not of its dev or test set"
+                if known
+                else "only dates and the grammars have true alignments"
+            )
             raise UserError(f"--alignments corpus: {why}; give a file in Pharaoh format")
         return [true_links(example, known[example]) for example in examples]
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from importlib import resources
-
-from regard.plotting.heat_map import HeatMap
-from regard.plotting.overlay import VEIL
 
 STYLE = """
   :root { color-scheme: light dark }
@@ -40,22 +35,3 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") 
     head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>" if titles else ""
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<table class="{kind}">{head}{body}</table>'
-
-
-def attention_page(title: str, maps: Sequence[HeatMap], first: int = 0) -> str:
-    """Choose the attention and the head, point at a cell for its weight; maps[first] is shown when it opens."""
-    return _filled("attention.html", {"title": title, "first": first, "maps": [vars(shown) for shown in maps]})
-
-
-def overlay_page(
-    image: str, words: Sequence[str], names: Sequence[str], weights: Sequence[list], first: int = 0
-) -> str:
-    """Choose the attention and the head, point at a word. weights[i] (H, words, side, side) are those of names[i]."""
-    data = {"picture": image, "words": words, "names": names, "weights": weights, "first": first, "veil": VEIL}
-    return _filled("overlay.html", data)
-
-
-def _filled(template: str, data: Mapping[str, object]) -> str:
-    """A template of this folder with its data in it."""
-    text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")  # a token may be </script>
-    return (resources.files("regard.plotting") / template).read_text(encoding="utf-8").replace("/*DATA*/", text)

@@ -25,6 +25,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from regard.child import python_command
 from regard.config import TrainingPlan
 from regard.data.batches import Pairs
 from regard.errors import UserError
@@ -36,11 +37,7 @@ from regard.training.microbatches import Accumulated, Position
 SECONDS_TO_START, SECONDS_TO_END = 120.0, 5.0
 # A suspended laptop must not end a run; a local rank that dies closes its connection, which is noticed without delay.
 LOCAL_TIMEOUT = timedelta(days=7)
-# -P: nothing is imported from the current directory, unless regard itself is there
-REPLICA = (
-    "import sys; root = {root!r}; root in sys.path or sys.path.insert(0, root); "
-    "from regard.training.replica import main; main()"
-)
+REPLICA = "from regard.training.replica import main; main()"
 
 
 def launched_by_torchrun() -> bool:
@@ -143,7 +140,7 @@ class LocalRanks:
 
     def _start(self, world_size: int) -> None:
         file = str(Path(self._folder) / "store")  # a file, because a TCP store listens to the whole network
-        command = [sys.executable, "-P", "-c", REPLICA.format(root=str(Path(__file__).parents[2]))]
+        command = python_command(REPLICA)
         for rank in range(1, world_size):
             variables = {"RANK": str(rank), "WORLD_SIZE": str(world_size), "REGARD_STORE": file}
             # in a session of its own, a rank does not receive the terminal's Ctrl-C: rank 0 decides
@@ -221,5 +218,5 @@ def is_lost_connection(error: RuntimeError) -> bool:
 def _lost(what: str) -> UserError:
     return UserError(
         f"training.processes: {what}, for want of memory perhaps; "
-        "go on with --resume, with --training.processes 1 if it happens again"
+        "continue with --resume, with --training.processes 1 if it happens again"
     )

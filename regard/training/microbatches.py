@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from regard.config import TrainingPlan
 from regard.data.batches import Batch, Pairs, make_batch, plan
 from regard.models.seq2seq import Model
+from regard.nn.copying import CopyOutput
 from regard.threads import seed_step
-from regard.training.loss import Loss, output_loss
+from regard.training.loss import Loss, cross_entropy, output_loss
 
 
 class Position(NamedTuple):
@@ -101,7 +102,10 @@ def backward(model: Model, batch: Batch, smoothing: float, summed: bool = False)
     """Add the gradient of the batch's mean loss to the parameters'; `summed`: of the sum over its tokens."""
     features = model.features(batch.source, batch.source_mask, batch.target_in)
     last = model.output_layer
-    loss = output_loss(features, last.weight, last.bias, batch.target_out, batch.target_mask, smoothing)
+    if isinstance(last, CopyOutput):
+        loss = cross_entropy(last(features), batch.target_out, batch.target_mask, smoothing)
+    else:
+        loss = output_loss(features, last.weight, last.bias, batch.target_out, batch.target_mask, smoothing)
     (loss.smoothed * batch.token_count if summed else loss.smoothed).backward()
     return loss
 

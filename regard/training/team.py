@@ -128,7 +128,7 @@ class Team:
                 raise
             if self._local is None:
                 raise UserError(
-                    "torchrun: the connection to another rank was lost; start all ranks anew with --resume"
+                    "torchrun: the connection to another rank was lost; start all ranks again with --resume"
                 ) from None
             raise self._local.lost() from None
 

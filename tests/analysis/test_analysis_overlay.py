@@ -62,10 +62,10 @@ def test_the_png_shows_the_same(shown: Overlay, tmp_path: Path) -> None:
 
 def test_the_page_carries_all_heads_and_survives_any_word(shown: Overlay, tmp_path: Path) -> None:
     page = shown.save(tmp_path / "a.html").read_text(encoding="utf-8")
-    data = json.loads(re.search(r'type="application/json">(.*?)</script>', page, re.DOTALL)[1])
-    assert data["names"] == ["decoder.layers.0", "decoder.layers.1"] and data["first"] == 1
-    assert np.array(data["weights"]).shape == (2, 2, 3, 2, 2) and data["words"][1] == "<b>"
-    assert "http" not in page.replace("data:image", "")  # nothing is loaded from elsewhere
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert [each["name"] for each in data["maps"]] == ["decoder.layers.0", "decoder.layers.1"]
+    assert data["first"] == "decoder.layers.1" and data["output_tokens"][2] == " <b>"
+    assert np.array(data["maps"][0]["weights"]).shape == (2, 5, 4)
 
 
 def test_another_ending_is_refused(shown: Overlay, tmp_path: Path) -> None:

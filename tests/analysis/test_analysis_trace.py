@@ -124,7 +124,7 @@ def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     assert one._repr_svg_().startswith("<svg") and found._repr_html_().startswith(
         '<iframe srcdoc="&lt;!doctype html&gt;'
     )
-    assert "a model without attention" in Trace({}, ("a",), ("<s>",), ("b",))._repr_html_()
+    assert "&quot;maps&quot;: []" in Trace({}, ("a",), ("<s>",), ("b",))._repr_html_()
     one.show()
     assert "</s>" in capsys.readouterr().out
     shown: list[object] = []

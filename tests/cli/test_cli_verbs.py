@@ -172,7 +172,7 @@ def test_evaluate_alignments(
         status, out, err = said(capsys, "evaluate", translator_run, *files, "--alignments", tmp_path / "gold")
         assert (status, out) == (2, "") and why in err
     status, _, err = said(capsys, "evaluate", translator_run, "--alignments", "corpus")
-    assert status == 2 and "only dates has true alignments" in err
+    assert status == 2 and "only dates and the grammars have true alignments" in err
     dates = tiny_run(tmp_path / "dates", "lstm-dot", {"corpus": "dates"}, training={"steps": 2})
     status, out, _ = said(capsys, "evaluate", dates, "--alignments", "corpus")
     assert status == 0 and "decoder.attention" in out and "by position alone" in out
@@ -231,7 +231,7 @@ def test_nothing_is_printed_before_a_refusal(
         (("evaluate", language_run, "--tokenize", "none"), "--tokenize none"),
         (("look", "tree", language_run, "a b"), "this run is for continuation"),
         (("evaluate", language_run, "--alignments", "corpus"), "only translations have alignments"),
-        (("evaluate", blind, "--baselines"), "only language models have baselines"),
+        (("evaluate", language_run, "--errors", "2"), "--errors 2: a language model has no outputs to compare"),
         (("translate", language_run, "a b", "--alignments", links), "only translations have alignments"),
         (("translate", blind, "a b", "--alignments", links), "no attention"),
         (("translate", translator_run, "a b", "--alignments", links, "--attention", "nope"), "nope"),
@@ -243,7 +243,22 @@ def test_nothing_is_printed_before_a_refusal(
 
 def test_look_ablation(translator_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys, "look", "ablation", translator_run, "a b", "decoder.layers.0.cross_attention.1")
-    assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["whole", "without"]
+    assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["by", "whole", "changed"]
+    cross, states = "decoder.layers.0.cross_attention", "encoder.layers.0.states"
+    for options in (("--uniform", cross), ("--permute", f"{cross}.1"), ("--force", f"{cross}=1"), ("--hide", "0")):
+        status, out, _ = said(capsys, "look", "ablation", translator_run, "a b", *options)
+        assert status == 0 and len(out.splitlines()) == 3, options
+    status, out, _ = said(capsys, "look", "ablation", translator_run, "abc", "--patch", states, "--other", "dbc")
+    assert status == 0 and out.splitlines()[1].split()[-1] != out.splitlines()[2].split()[-1]
+    for options, why in (
+        (("--force", cross), "write an attention, = and a place"),
+        (("--patch", states), "give both"),
+        (("--patch", states, "--other", "a"), "take texts of equal length"),
+        (("--patch", "decoder.x", "--other", "abc"), "no states of the encoder are called 'decoder.x'"),
+        (("--force", f"{cross}=9"), "there is no key 9"),
+    ):
+        status, out, err = said(capsys, "look", "ablation", translator_run, "abc", *options)
+        assert (status, out) == (2, "") and why in err, options
     status, out, err = said(capsys, "look", "ablation", translator_run, "a b")
     assert (status, out) == (2, "") and "name an attention or a head" in err
 

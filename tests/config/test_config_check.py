@@ -19,6 +19,10 @@ CASES: list[tuple[dict, str]] = [
         "tokenizer.shared = false, but a language model has one vocabulary",
     ),
     (
+        {"model": {"preset": "image-lstm"}, "tokenizer": {"placeholders": True}},
+        "tokenizer.placeholders = true, but only translations have placeholders to place; leave it out",
+    ),
+    (
         {"model": {"preset": "image-lstm"}, "tokenizer": {"source_kind": "word"}},
         "tokenizer.source_kind is given, but the sources are images; leave it out",
     ),
@@ -33,6 +37,18 @@ CASES: list[tuple[dict, str]] = [
     (
         {"model": LSTM, "tokenizer": {"kind": "bpe", "target_kind": "symbol", "shared": True}},
         "tokenizer.source_kind = 'bpe' and target_kind = 'symbol' make two vocabularies, but tokenizer.shared = true",
+    ),
+    (
+        {"model": {"preset": "transformer-language", "pointer": True}},
+        "model.pointer = true copies tokens that an encoder reads, and this model has none; leave it out",
+    ),
+    (
+        {"model": {"preset": "transformer", "pointer": True}, "tokenizer": {"shared": False}},
+        "tokenizer.shared = false, but model.pointer copies ids as they are; leave one of them out",
+    ),
+    (
+        {"model": {**LSTM, "pointer": True}, "tokenizer": {"kind": "bpe", "source_kind": "word"}},
+        "tokenizer.source_kind = 'word' and target_kind = 'bpe' make two vocabularies, but model.pointer needs one",
     ),
     ({"search": {"sample": True, "short_list": True}}, "search.sample and search.short_list are both given"),
     ({"search": {"n_best": 7}}, "search.n_best = 7 exceeds search.beams = 5; raise search.beams"),
@@ -98,6 +114,29 @@ CASES: list[tuple[dict, str]] = [
     ),
     ({"model": {"preset": "convolution", "positions": "rotary"}}, "model.positions = 'rotary' acts inside self-att"),
     ({"model": {"preset": "convolution", "positions": "alibi"}}, "model.positions = 'alibi' acts inside self-att"),
+    ({"model": {**LSTM, "encoder_depth": 0}}, "model.encoder_depth = 0 makes word vectors the memory, and model.enc"),
+    (
+        {"model": {"projections": "none", "head_layout": "full"}},
+        "model.projections = 'none' shares one vector out among the heads, and model.head_layout = 'full'",
+    ),
+    ({"model": {**LSTM, "residuals": False}}, "model.residuals = false is for sublayers, and this model has none"),
+    ({"model": {**LSTM, "projections": "none"}}, "model.projections = none is for self-attention, and this model"),
+    (
+        {"model": {**LSTM, "score": "multi-head", "weighting": "proportional"}},
+        "model.weighting = proportional is for a recurrent decoder with one score a position, and this model has none",
+    ),
+    (
+        {"model": {"preset": "transformer", "first_state": "learned"}},
+        "model.first_state = learned is for a recurrent network that reads, and this model has none",
+    ),
+    (
+        {"model": {"preset": "lstm-tagger"}, "tokenizer": {"kind": "bpe"}},
+        "tokenizer.kind = 'bpe', but a tagger labels words; leave it out or take 'word'",
+    ),
+    (
+        {"model": {"encoder": "grid", "decoder": "none", "pooling": "none"}},
+        "model.pooling = 'none' labels words, and model.encoder = 'grid' reads an image",
+    ),
     (
         {"training": {"warmup_steps": 5000, "steps": 2000}},
         "training.warmup_steps = 5000 exceeds training.steps = 2000; lower it or train longer",

@@ -13,7 +13,8 @@ ISSUE = (
     "rnn-language rnn-fixed rnn-fixed-every-step lstm-fixed gru-fixed lstm-additive lstm-dot lstm-scaled-dot "
     "lstm-bilinear lstm-projected lstm-cosine lstm-multihead attention-rnn convolution transformer "
     "transformer-deep-shallow marian transformer-language transformer-classifier lstm-classifier "
-    "image-fixed image-lstm image-transformer"
+    "transformer-tagger lstm-tagger image-classifier image-fixed image-lstm "
+    "image-grid-transformer image-transformer"
 )
 
 
@@ -36,6 +37,8 @@ def test_no_two_presets_are_the_same() -> None:
 
 def other_values(key: str, now: Any) -> list[Any]:
     """Values of a field that differ from the present one."""
+    if key == "pooling":
+        return [value for value in ("first", "none", 2) if value != now]
     annotation = ModelPlan.model_fields[key].annotation
     if get_origin(annotation) is Literal:
         return [value for value in get_args(annotation) if value != now]
@@ -60,7 +63,14 @@ def test_every_field_of_a_preset_can_be_set(preset: str, key: str) -> None:
             continue
         taken += 1
         assert after.model_dump() == {**before.model_dump(), key: value}
-    unasked = key == "query" and not before.has_recurrent_attention
+    parts = {  # a switch, and whether this architecture has what it switches
+        "query": before.has_recurrent_attention,
+        "weighting": before.has_recurrent_attention and before.score != "multi-head",
+        "residuals": bool({before.encoder, before.decoder} & {"transformer", "convolution", "patches"}),
+        "projections": bool({before.encoder, before.decoder} & {"transformer", "patches"}),
+        "first_state": before.encoder == "rnn" or (before.encoder == "none" and before.decoder == "rnn"),
+    }
+    unasked = not parts.get(key, True)
     assert taken or unasked or key in ("encoder", "position_combine") or (key, preset) in ONLY
 
 

@@ -34,7 +34,7 @@ def test_written_pairs_are_read_back(tmp_path: Path) -> None:
         ("a.tsv", b"a\tb\nc\td\te\n", "a.tsv:2: 3 columns instead of 2"),
         ("a.tsv", b"a\tb\nc\t\xff\xfe\n", "a.tsv:2: invalid UTF-8, byte 0xFF at column 3"),
         ("a.tsv", b"", "a.tsv: an empty corpus"),
-        ("a.tsv", b"\t\n\n\t\n", "all 3 lines have an empty side"),
+        ("a.tsv", b"\t\n\n\t\n", "no pair to use; 3 × both sides are empty"),
         ("a.tsv", b"a\tb\n", "too few to hold out dev and test"),
         ("a.tsv", b"\x1f\x8bnot gzip at all", "damaged gzip"),
         ("a.tsv.gz", gzip.compress(b"a\tb\n" * 1000, mtime=0)[:-9], "damaged gzip"),

@@ -17,9 +17,9 @@ from docs_pages import ENTRY, EXPERIMENTS, GENERATED, MAKERS, PAGES, ROOT, ancho
 from regard.checkpoint import FORMAT
 from regard.config import PRESETS
 from regard.data.splits import AT_MOST, SHARE
-from regard.experiment.defaults import MOST_PIECES, SIZES
 from regard.experiment.resume import EXTENDABLE
 from regard.experiment.step_time import ENOUGH_EPOCHS, MOST_SECONDS, USUAL_SECONDS
+from regard.experiment.tokenizer_defaults import MOST_PIECES, SIZES
 
 UPDATE = "run `python tests/docs/docs_pages.py`"
 

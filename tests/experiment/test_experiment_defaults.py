@@ -90,6 +90,27 @@ def test_each_side_has_the_tokenizer_that_suits_it() -> None:
     assert chosen(own(spelt()), model={"preset": "lstm-classifier"}).tokenizer.kinds[0] == "character"
 
 
+def test_short_strings_of_ones_own_are_no_rules_and_classes_no_sentences() -> None:
+    own_pairs = chosen(own(spelt()))
+    assert (own_pairs.model.dropout, own_pairs.model.ffn_dropout) == (0.3, 0.3)
+    training = own_pairs.training
+    assert (training.batch_tokens, training.label_smoothing, training.average) == (2048, 0.1, 5)
+    assert (training.optimizer, training.schedule, training.rate) == ("muon", "cosine", 6e-3)
+    assert training.weight_decay == 0.0
+    lstm = chosen(own(spelt()), model={"preset": "lstm-additive"})
+    assert (lstm.training.batch_tokens, lstm.training.label_smoothing, lstm.model.dropout) == (512, 0.1, 0.3)
+    embedded = resolve(settle({"data": {"corpus": "reverse"}, "model": {"preset": "transformer"}}), own(spelt()))
+    assert (embedded.model.dropout, embedded.training.label_smoothing, embedded.training.optimizer) == (
+        0.1,
+        0.0,
+        "adam",
+    )
+    pieces = chosen(own(spelt()), tokenizer={"kind": "bpe"})
+    assert pieces.training.label_smoothing == 0.0, "what is cut into pieces is not spelt"
+    classifier = chosen(own(spelt()), model={"preset": "lstm-classifier"})
+    assert (classifier.model.dropout, classifier.training.label_smoothing) == (0.0, 0.0)
+
+
 def test_captions_of_words_seen_once_are_put_together_of_pieces() -> None:
     once = [Example(f"{place}.png", f"thing{place} here") for place in range(40)]
     often = [Example(f"{place}.png", f"thing{place % 3} here") for place in range(40)]
@@ -156,7 +177,9 @@ def test_text_is_learned_with_muon_and_a_cosine_where_they_were_found_better() -
         (text, transformer, {"minutes": 3, "steps": 9999}, ("muon", "inverse-sqrt")),
         (text, transformer, {"optimizer": "adam", "schedule": "constant"}, ("adam", "constant")),
         (text, lstm, {}, ("adam", "cosine")),
-        (strings, transformer, {}, ("adam", "inverse-sqrt")),
+        (strings, transformer, {}, ("muon", "cosine")),
+        (strings, lstm, {}, ("adam", "cosine")),
+        (strings, {"model": {"preset": "transformer-language"}}, {}, ("adam", "inverse-sqrt")),
     ):
         training = chosen(each, **preset, training=limit).training
         assert (training.optimizer, training.schedule) == expected
@@ -175,7 +198,7 @@ def test_muon_steps_are_small_beside_adams_and_sentences_keep_all_of_the_inner_l
     assert chosen(text, **transformer, training={"muon_size": 0.4}).training.muon_size == 0.4
     assert chosen(text, **transformer).model.ffn_dropout == 0.0
     exact = chosen(strings, **transformer).model
-    assert exact.ffn_dropout == exact.dropout == 0.1
+    assert exact.ffn_dropout == exact.dropout == 0.3
     assert chosen(text, **lstm).model.ffn_dropout is None  # it has no such layers
     assert chosen(text, model={"preset": "transformer", "ffn_dropout": 0.2}).model.ffn_dropout == 0.2
 

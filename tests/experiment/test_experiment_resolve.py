@@ -67,7 +67,7 @@ def test_a_recipe_shows_who_decided_and_a_run_from_it_is_the_same(tmp_path: Path
     run_experiment(settle(TINY), tmp_path / "run", progress=False)
     recipe = (tmp_path / "run" / "recipe.toml").read_text()
     assert "\nrate = 0.002  # user\n" in recipe and '\nscore = "dot"  # preset lstm-dot\n' in recipe
-    assert '\noptimizer = "adam"  # corpus: no sentences, decoder rnn\n' in recipe
+    assert '\noptimizer = "adam"  # corpus: rules, decoder rnn\n' in recipe
     plan = read_plan(tmp_path / "run")
     settings = settle(TINY)
     fresh = resolve(settings, load_corpus(settings.data))

@@ -203,7 +203,7 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_weights(
     stopped = go(tmp_path / "run")
     assert signal.getsignal(number) == before
     assert (stopped.status, stopped.step) == ("interrupted", step)
-    assert f"go on with `regard train --out {tmp_path / 'run'} --resume`" in stopped.summary()
+    assert f"continue with `regard train --out {tmp_path / 'run'} --resume`" in stopped.summary()
     load_run(tmp_path / "run")  # usable as it is
     moved = shutil.move(tmp_path / "run", tmp_path / "elsewhere")
     result = go(moved, resume=True)
@@ -401,7 +401,7 @@ def test_a_run_that_lost_its_state_is_not_trained_over(whole: Path, tmp_path: Pa
     with pytest.raises(UserError) as caught:
         go(out, resume=True)
     missing = f"{out / 'training.safetensors'} is missing, and without it the run cannot go on; restore it, or train"
-    assert str(caught.value) == f"{missing} anew from {out / 'recipe.toml'}"
+    assert str(caught.value) == f"{missing} again from {out / 'recipe.toml'}"
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
@@ -480,7 +480,7 @@ def test_a_changed_setting_is_refused_by_name(
 
 
 def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds a run already; go on with `regard train"):
+    with pytest.raises(UserError, match="holds a run already; continue with `regard train"):
         go(whole)
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(UserError, match="not an empty directory; choose another --out"):
@@ -519,6 +519,10 @@ def test_no_place_to_train_or_to_resume(whole: Path, tmp_path: Path) -> None:
                 "training": {"bpe_dropout": 0.1},
             },
             "takes pieces of bpe apart, and this is classification",
+        ),
+        (
+            {"search": {"short_list": True}, "model": {"pointer": True}},
+            "search.short_list leaves out what model.pointer could copy",
         ),
         ({"search": {"short_list": True}}, "search.short_list is for translations with a vocabulary of 1,000 entries"),
     ],

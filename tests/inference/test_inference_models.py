@@ -17,8 +17,9 @@ from regard.models.build import build_model
 
 SIZE = 13
 SOURCES = [[5, 3, 4, 9, 12, 7], [3], [], [4, 4, 5, 3, 3], [6, 11]]
-WRITERS = [name for name in PRESETS if not name.endswith("classifier") and not name.startswith("image-")] + ["ensemble"]
-CLASSIFIERS = [name for name in PRESETS if name.endswith("classifier")]
+TEXTS = [name for name in PRESETS if not name.startswith("image-")]
+WRITERS = [name for name in TEXTS if PRESETS[name].fields["decoder"] != "none"] + ["ensemble"]
+CLASSIFIERS = [name for name in TEXTS if name.endswith("classifier")]
 
 
 def small(preset, classes=SIZE):

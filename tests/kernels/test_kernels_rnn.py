@@ -40,8 +40,8 @@ def test_a_sequence_is_step_by_step_with_every_gradient(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tap_sees_every_step(kind: str) -> None:
     cell, x = fuse(make_cell(kind, D, W)), torch.randn(B, T, D)
-    plain = Cell.unroll(cell, x, cell.zero(x))
-    for ours, theirs in zip(cell.unroll(x, cell.zero(x), tap=Tap()), plain, strict=True):
+    plain = Cell.unroll(cell, x, cell.start(x))
+    for ours, theirs in zip(cell.unroll(x, cell.start(x), tap=Tap()), plain, strict=True):
         assert torch.equal(ours, theirs)
 
 

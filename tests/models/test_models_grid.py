@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from regard.errors import UserError
+from regard.inference.incremental.cached_model import incremental
 
 SCORES = ["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 CELLS = ["rnn", "lstm", "gru"]
@@ -20,6 +21,28 @@ ENCODERS += [{"encoder": "transformer", "positions": p} for p in ("none", "learn
 DECODERS = [{"decoder": "rnn", "cell": cell, **context} for cell in CELLS for context in CONTEXTS]
 DECODERS += [{"decoder": "convolution"}, {"decoder": "transformer"}]
 
+# What can be switched: each with the encoders and decoders that have the part.
+SWITCHES = [
+    {"encoder": "transformer", "positions": p, "encoder_depth": 0, "decoder": "rnn", "cell": "lstm", "score": score}
+    for p in ("none", "learned")
+    for score in ("additive", "dot", "multi-head")
+]
+SWITCHES += [{"encoder": "transformer", "encoder_depth": 0, "decoder": "transformer"}]
+SWITCHES += [
+    {"encoder": encoder, "decoder": decoder, **switch}
+    for switch in ({"residuals": False}, {"projections": "none"})
+    for encoder, decoder in (("transformer", "transformer"), ("transformer", "convolution"), ("rnn", "transformer"))
+]
+SWITCHES += [
+    {"encoder": "transformer", "decoder": "transformer", "residuals": False, "norm": norm} for norm in ("post", "none")
+]
+SWITCHES += [{"encoder": "transformer", "decoder": "transformer", "projections": "none", "positions": "rotary"}]
+SWITCHES += [
+    {"encoder": "rnn", "decoder": "rnn", "context": "attention", "cell": cell, "score": score, **switch}
+    for cell in CELLS
+    for score in ("additive", "bilinear")
+    for switch in ({"weighting": "proportional"}, {"first_state": "learned"})
+]
 GRID = [
     {**encoder, **decoder}
     for encoder, decoder in itertools.product(ENCODERS, DECODERS)
@@ -29,7 +52,7 @@ REFUSED = [f for f in GRID if f.get("positions") in ("rotary", "alibi") and f["d
 
 
 def name(fields: dict[str, str]) -> str:
-    return "-".join(fields.values())
+    return "-".join(map(str, fields.values()))
 
 
 def test_the_grid_is_whole() -> None:
@@ -94,3 +117,46 @@ def test_any_encoder_classifies(tiny, rows, fields: dict[str, str], pooling: str
         real = states[row, :length]
         pooled = {"first": real[0], "last": real[-1], "mean": real.mean(0)}[pooling]
         assert torch.allclose(logits[row, 0], model.output(pooled), atol=1e-5)
+
+
+@pytest.mark.parametrize("fields", SWITCHES, ids=name)
+def test_switches(tiny, rows, fields: dict[str, str]) -> None:
+    """Steps equal the whole, every parameter learns, and the switch changes what the model computes."""
+    sizes = {"depth": 2, "encoder_width": 12} | ({"heads": 2} if fields.get("positions") == "rotary" else {})
+    model = tiny(None, **{**sizes, **fields})
+    whole = model(rows.source, rows.mask, rows.target)
+    memory = model.encode(rows.source, rows.mask)
+    state = model.start(memory)
+    for t in range(5):
+        logits, state = model.step(rows.target[:, t : t + 1], memory, state)
+        assert torch.allclose(logits[:, 0], whole[:, t], atol=2e-5, rtol=1e-4)
+    whole.log_softmax(-1)[..., 1].mean().backward()
+    for path, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.isfinite().all(), path
+        assert parameter.grad.ne(0).any(), path
+    if fields.get("encoder_depth") == 0:
+        vectors = model.encoder.positions(model.encoder.embedding(rows.source))
+        assert torch.equal(memory.states, vectors)
+    with torch.no_grad():
+        fast = incremental(model)
+        encoded = fast.encode(rows.source, rows.mask)
+        again, _ = fast.step(rows.target, encoded, fast.start(encoded))
+        assert torch.allclose(again, whole, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["first", "last", 2])
+def test_a_classifier_reads_a_named_position(tiny, rows, kind: str | int) -> None:
+    model = tiny(None, decoder="none", pooling=kind, encoder="rnn", cell="gru", direction="forward")
+    states, logits = model.encode(rows.source, rows.mask).states, model(rows.source, rows.mask, rows.target[:, :1])
+    for row, length in enumerate(rows.lengths):
+        place = {"first": 0, "last": length - 1, 2: min(2, length - 1)}[kind]
+        assert torch.allclose(logits[row, 0], model.output(states[row, place]), atol=1e-6)
+
+
+@pytest.mark.parametrize("fields", ENCODERS, ids=name)
+def test_any_encoder_tags(tiny, rows, fields: dict[str, str]) -> None:
+    model = tiny(None, decoder="none", pooling="none", depth=2, **fields)
+    logits, states = model(rows.source, rows.mask, rows.target), model.encode(rows.source, rows.mask).states
+    for row, length in enumerate(rows.lengths):
+        read = min(length, 5)
+        assert torch.allclose(logits[row, :read], model.output(states[row, :read]), atol=1e-5)

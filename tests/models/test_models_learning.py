@@ -2,7 +2,7 @@
 
 Sequences of 3 to 5 letters out of three, one in seven held out. Writers learn to write them backwards, and are scored
 by exact match of greedy decoding. `attention-rnn` has no order to turn round: it learns to sort. Classifiers name the
-most frequent letter (of equals the first).
+most frequent letter (of equals the first), taggers how often each letter is in the word.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ def commonest(word: Word) -> Word:
     return (max(word, key=word.count) - 3,)
 
 
+def often(word: Word) -> Word:
+    return tuple(min(word.count(letter), 3) - 1 for letter in word)
+
+
 def padded(rows: list[Word]) -> Tensor:
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
@@ -54,6 +58,10 @@ def loss_of(model: Model, words: list[Word], task: Callable[[Word], Word]) -> Te
     if task is commonest:
         target_in, target_out = torch.full((len(words), 1), BOS), torch.tensor(answers)
         return F.cross_entropy(model(*source_of(words), target_in).flatten(0, 1), target_out.flatten())
+    if task is often:
+        logits = model(*source_of(words), torch.full((len(words), max(map(len, words))), BOS))
+        rows = [torch.tensor(answer) for answer in answers]
+        return F.cross_entropy(logits[padded(words) != PAD], torch.cat(rows))
     target_in, target_out = padded([(BOS, *a) for a in answers]), padded([(*a, EOS) for a in answers])
     return F.cross_entropy(model(*source_of(words), target_in).flatten(0, 1), target_out.flatten(), ignore_index=PAD)
 
@@ -61,6 +69,10 @@ def loss_of(model: Model, words: list[Word], task: Callable[[Word], Word]) -> Te
 @torch.no_grad()
 def accuracy(model: Model, words: list[Word], task: Callable[[Word], Word]) -> float:
     """The share of words whose greedy output is the answer, all of it, and then stops."""
+    if task is often:
+        best = model(*source_of(words), torch.full((len(words), max(map(len, words))), BOS)).argmax(-1)
+        rows = zip(best.tolist(), words, strict=True)
+        return sum(tuple(row[: len(word)]) == task(word) for row, word in rows) / len(words)
     memory = model.encode(*source_of(words))
     state, token, written = model.start(memory), torch.full((len(words), 1), BOS), []
     for _ in range(1 if task is commonest else 6):
@@ -80,7 +92,7 @@ def learn(preset: str, steps: int, rate: float, task: Callable[[Word], Word], wi
     fields = {"preset": preset, "width": width, "heads": 2, "max_positions": 16}
     if preset in ("convolution", "transformer", "transformer-language"):
         fields["depth"] = 2
-    classes = 3 if task is commonest else 6
+    classes = 3 if task in (commonest, often) else 6
     model = fuse(build_model(plan_model(settle({"model": fields}).model), 6, classes, shared=False, seed=1))
     adam = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
     generator = torch.Generator().manual_seed(1)
@@ -100,6 +112,8 @@ QUICK = {  # preset: updates, rate, task, exact match on unseen words at least
     "transformer-deep-shallow": (150, 1e-2, backwards, 0.9),
     "convolution": (120, 1e-2, backwards, 0.9),
     "transformer-language": (250, 1e-2, backwards, 0.9),
+    "transformer-tagger": (150, 5e-3, often, 0.9),
+    "lstm-tagger": (300, 2e-2, often, 0.9),
     "lstm-classifier": (150, 1e-2, commonest, 0.9),
 }
 SLOW = {

@@ -41,7 +41,7 @@ CROSS = {
     "convolution": "decoder.layers.1.cross_attention.weights",
     "transformer": "decoder.layers.1.cross_attention.weights",
 }
-CROSS = {name: tap for name, tap in CROSS.items() if name not in ("lstm-fixed", "lstm-classifier")}
+CROSS = {name: tap for name, tap in CROSS.items() if name not in ("lstm-fixed", "lstm-classifier", "lstm-tagger")}
 
 
 @pytest.mark.parametrize("preset", CROSS)

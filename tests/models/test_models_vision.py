@@ -14,12 +14,14 @@ from regard.config import SearchSettings, plan_model, settle
 from regard.data.sources import EncodedImage
 from regard.errors import UserError
 from regard.inference import decode
+from regard.inference.incremental.cached_model import incremental
+from regard.inference.incremental.transformer import IncrementalTransformer
 from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 
-PRESETS = ["image-fixed", "image-lstm", "image-transformer"]
+PRESETS = ["image-classifier", "image-fixed", "image-lstm", "image-grid-transformer", "image-transformer"]
 SIDE, WORDS, SIZE = 24, 3, 11  # 9 cells; two words, or none
 DECODERS = [{"decoder": "rnn", "context": c} for c in ("first-state", "every-step", "attention")]
 DECODERS += [{"decoder": "transformer"}, {"decoder": "convolution"}]
@@ -88,6 +90,16 @@ def test_without_words_there_is_no_table() -> None:
     assert small({"preset": "image-lstm"}, words=1).encoder.canvas.words is None
 
 
+def test_patches_start_from_positions_of_rows_and_columns(source: Tensor) -> None:
+    positions = small({"preset": "image-transformer"}).encoder.canvas.positions.view(3, 3, 12)
+    assert torch.allclose(positions[:, :, :6], positions[:, :1, :6].expand(-1, 3, -1)), "one vector for a row"
+    assert torch.allclose(positions[:, :, 6:], positions[:1, :, 6:].expand(3, -1, -1)), "and one for a column"
+    assert positions.flatten(0, 1).unique(dim=0).shape[0] == 9
+    for stem in ("linear", "convolution"):
+        model = small({"preset": "image-transformer", "stem": stem})
+        assert model.encode(source, MASK).states.shape == (4, 9, 12)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_images_are_searched_like_sentences(preset: str) -> None:
     model = small({"preset": preset}, words=1)
@@ -98,6 +110,15 @@ def test_images_are_searched_like_sentences(preset: str) -> None:
         together = decode(model, images, config)
         apart = [decode(model, [image], config)[0] for image in images]
         assert [[one.tokens for one in found] for found in together] == [[o.tokens for o in found] for found in apart]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@torch.inference_mode()
+def test_incremental_decoding_gives_the_same_logits(source: Tensor, preset: str) -> None:
+    model = small({"preset": preset})
+    fast = incremental(model)
+    assert isinstance(fast, IncrementalTransformer) == preset.endswith("transformer")
+    assert torch.allclose(fast(source, MASK, TARGET), model(source, MASK, TARGET), atol=2e-5, rtol=1e-4)
 
 
 def test_attention_looks_at_cells(source: Tensor) -> None:
@@ -140,7 +161,8 @@ def test_a_batch_of_images_is_learnt_by_heart(source: Tensor, preset: str) -> No
     [
         ({"preset": "image-lstm", "image_size": 60}, "model.image_size = 60 is no multiple of 8"),
         ({"preset": "image-lstm", "width": 30}, "encoder_width = 30 cannot be halved twice"),
-        ({"preset": "image-transformer", "width": 30, "heads": 4}, "model.heads = 4 does not divide the encoder's"),
+        ({"preset": "image-transformer", "width": 30, "heads": 4}, "model.encoder_width = 30 cannot be halved"),
+        ({"preset": "image-transformer", "width": 20, "heads": 3}, "model.heads = 3 does not divide the encoder's"),
     ],
 )
 def test_what_does_not_fit_is_refused(fields: dict, message: str) -> None:
@@ -150,10 +172,13 @@ def test_what_does_not_fit_is_refused(fields: dict, message: str) -> None:
 
 def test_the_cost_of_a_cell_by_hand() -> None:
     """One head, width 8, patches of 8 × 8 × 3: the projection, a layer, and the keys and values of the decoder."""
-    fields = {"preset": "image-transformer", "width": 8, "heads": 1, "depth": 1, "ffn_width": 10}
+    fields = {"preset": "image-transformer", "width": 8, "heads": 1, "depth": 1, "ffn_width": 10, "stem": "linear"}
     described = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "")
     assert described.source_token.fixed == 192 * 8 + 4 * 64 + 2 * 80 + 2 * 64
     assert "a cell of the image costs" in render(described)
+    fields["stem"] = "convolution"  # 16, 4 and 1 places to a cell, kernels of 4 × 4
+    stem = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "").source_token.fixed
+    assert stem - described.source_token.fixed == 16 * 16 * 3 * 2 + 4 * 16 * 2 * 4 + 16 * 4 * 8 - 192 * 8
     fields = {"preset": "image-fixed", "width": 8, "depth": 1}
     grid = describe(blueprint(plan_model(settle({"model": fields}).model), 1, 7, False), "", "").source_token.fixed
     stem = 16 * (16 * 3 * 2) + 4 * (16 * 2 * 4)  # 16 and 4 places to a cell

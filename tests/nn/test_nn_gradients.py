@@ -131,7 +131,7 @@ def test_stacks_over_padded_batches(kind: str) -> None:
             self.stack = Stack(kind, 3, 2, 2, 0.0)
 
         def forward(self, x: Tensor) -> tuple[Tensor, ...]:
-            outputs, after = self.stack(x, self.stack.zero(x), torch.tensor([2, 3]))
+            outputs, after = self.stack(x, self.stack.start(x), torch.tensor([2, 3]))
             return outputs, *(piece for layer in after for piece in layer)
 
     assert gradients_hold(Read(), torch.randn(B, T, 3))
@@ -205,3 +205,48 @@ def test_the_check_can_fail() -> None:
 
     with pytest.raises(GradcheckError):
         gradients_hold(Module(), torch.randn(2, 3))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_in_proportion(masked: bool) -> None:
+    torch.manual_seed(6)
+    ask = Ask(ScoredAttention(Bilinear(Q, D), D, 0.0, proportional=True), MASK if masked else None, opened=False)
+    assert gradients_hold(ask, torch.randn(B, T, Q), torch.randn(B, S, D))
+
+
+def test_attention_without_projections() -> None:
+    torch.manual_seed(7)
+    attention = MultiHeadAttention(4, 4, 2, "split", 0.0, projected=False)
+    assert not list(attention.parameters())
+    ask = Ask(attention, MASK, opened=False)
+    assert gradients_hold(ask, torch.randn(B, SHORT, 4), torch.randn(B, S, 4))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post", "none"])
+def test_sublayers_without_residual_connections(norm: str) -> None:
+    torch.manual_seed(8)
+
+    class Sublayer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.residual, self.layer = Residual(D, norm, 0.0, connected=False), FeedForward(D, 3, "tanh", 0.0)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.residual.after(x, self.layer(self.residual.before(x)))
+
+    assert gradients_hold(Sublayer(), torch.randn(B, T, D))
+
+
+@pytest.mark.parametrize("kind", ["rnn", "lstm", "gru"])
+def test_a_learned_first_state(kind: str) -> None:
+    torch.manual_seed(9)
+
+    class FromLearned(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stack = Stack(kind, 3, 2, 2, 0.0, learned_start=True)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.stack(x, self.stack.start(x))[0]
+
+    assert gradients_hold(FromLearned(), torch.randn(B, T, 3))

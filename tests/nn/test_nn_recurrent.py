@@ -47,8 +47,8 @@ def test_a_stack_is_torchs_own_over_padded_batches(kind: str) -> None:
 def test_one_step_or_many(kind: str) -> None:
     torch.manual_seed(1)
     stack, x = Stack(kind, D, W, DEPTH, 0.0), torch.randn(B, T, D)
-    whole, end = stack(x, stack.zero(x))
-    state = stack.zero(x)
+    whole, end = stack(x, stack.start(x))
+    state = stack.start(x)
     for t in range(T):
         output, state = stack(x[:, t : t + 1], state)
         assert torch.allclose(output[:, 0], whole[:, t], atol=1e-6)
@@ -59,7 +59,7 @@ def test_one_step_or_many(kind: str) -> None:
 
 def test_the_zero_state() -> None:
     stack = Stack("lstm", D, W, DEPTH, 0.0)
-    state = stack.zero(torch.ones(B, T, D))
+    state = stack.start(torch.ones(B, T, D))
     assert [[tuple(piece.shape) for piece in layer] for layer in state] == [[(B, W)] * 2] * DEPTH
     assert all(piece.eq(0).all() for layer in state for piece in layer)
 
@@ -68,10 +68,10 @@ def test_dropout_stands_between_layers_in_training_only() -> None:
     torch.manual_seed(2)
     x = torch.randn(B, T, D)
     deep, shallow = Stack("gru", D, W, 2, 0.5), Stack("gru", D, W, 1, 0.5)
-    assert not torch.allclose(deep(x, deep.zero(x))[0], deep(x, deep.zero(x))[0])
-    assert torch.equal(shallow(x, shallow.zero(x))[0], shallow(x, shallow.zero(x))[0])
+    assert not torch.allclose(deep(x, deep.start(x))[0], deep(x, deep.start(x))[0])
+    assert torch.equal(shallow(x, shallow.start(x))[0], shallow(x, shallow.start(x))[0])
     deep.eval()
-    assert torch.equal(deep(x, deep.zero(x))[0], deep(x, deep.zero(x))[0])
+    assert torch.equal(deep(x, deep.start(x))[0], deep(x, deep.start(x))[0])
 
 
 def test_reversing_leaves_padding_where_it_is() -> None:
@@ -84,7 +84,7 @@ def test_reversing_leaves_padding_where_it_is() -> None:
 def test_each_row_ends_at_its_own_step() -> None:
     torch.manual_seed(3)
     cell, x = make_cell("lstm", D, W), torch.randn(B, T, D)
-    states = cell.unroll(x, cell.zero(x))
+    states = cell.unroll(x, cell.start(x))
     hidden, memory = state_at(states, torch.tensor([2, 0, 5]))
     for row, step in enumerate((2, 0, 5)):
         assert torch.equal(hidden[row], states[0][row, step])

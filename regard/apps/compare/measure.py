@@ -47,7 +47,7 @@ def quality_of(report: dict[str, Any], metric: str) -> Quality:
         case "translation" | "captioning":
             key = metric if metric in ("exact", "bleu", "chrf") else "chrf"
             return Quality({"exact": "exact match", "bleu": "BLEU", "chrf": "chrF"}[key], report[key]["value"], True)
-        case "classification":
+        case "classification" | "tagging":
             return Quality("accuracy", report["accuracy"]["value"], True)
     return Quality("bits per character", report["bits_per_character"], False)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.checkpoint import is_run, read_facts
+from regard.child import python_command
 from regard.config import Tree, read_recipe, settle
 from regard.errors import UserError
 from regard.files import write_text
@@ -78,7 +79,7 @@ def run_sweep(sweep: Sweep) -> Iterator[SweepRun]:
 
 
 def _train(sweep: Sweep, run: SweepRun) -> None:
-    words = [sys.executable, "-m", "regard", "train"]
+    words = [*python_command("from regard.cli import main; sys.exit(main())"), "train"]
     if is_run(run.path):
         words += ["--resume"]
     else:

@@ -118,7 +118,7 @@ def _recurrences() -> Iterator[Brick]:
         stack = Stack(kind, D, Q, 2, 0.0)
 
         def encode(x: Tensor, stack=stack) -> tuple[Tensor, ...]:
-            hidden, after = stack(x, stack.zero(x), LENGTHS)
+            hidden, after = stack(x, stack.start(x), LENGTHS)
             return hidden, *(piece for layer in after for piece in layer)
 
         yield _brick(f"{kind} stack", stack, encode, (B, T, D))

@@ -38,7 +38,7 @@ class LayerKind:
 def recurrence(width: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
     """Step by step, as for a tap; the kernel does the same sequence as one node of the graph, where it is not seen."""
     stack = Stack("rnn", width, width, 1, 0.0)
-    return stack, lambda inputs: stack(inputs, stack.zero(inputs), tap=Tap())[0]
+    return stack, lambda inputs: stack(inputs, stack.start(inputs), tap=Tap())[0]
 
 
 def convolution(width: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:

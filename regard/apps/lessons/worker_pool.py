@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from typing import Any, Self, TypeVar
 
+from regard.child import safe_path
 from regard.threads import children_ignore_signals, limit_threads
 
 Job = TypeVar("Job")
@@ -68,7 +69,7 @@ class WorkerPool:
 
     def _start(self, function: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
         """Submit all jobs; worker processes that are needed and not there yet start here."""
-        with children_ignore_signals():
+        with children_ignore_signals(), safe_path():
             if self._pool is None:
                 self._folder = tempfile.mkdtemp(prefix="regard-lessons-")
                 spawn = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork

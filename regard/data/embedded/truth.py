@@ -1,4 +1,4 @@
-"""What embedded corpora know beyond their texts: which parts of a date say the same, whom a pronoun stands for."""
+"""What embedded corpora know beyond their texts: what of a source is said where, whom a pronoun stands for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from regard.config import DataSettings
 from regard.data.embedded.dates import Piece, written_dates
+from regard.data.embedded.grammar import ABOUT, grammar_sentences
 from regard.data.embedded.stories import Span, stories
 from regard.data.examples import Example
 
@@ -14,7 +15,10 @@ from regard.data.examples import Example
 class Truth:
     """Of one example."""
 
-    aligned: tuple[tuple[Span, Span], ...] = ()  # in the source, in the target: the same field of a date
+    aligned: tuple[
+        tuple[Span, Span], ...
+    ] = ()  # in the source, in the target: the same field of a date, or words of one meaning
+    heads: tuple[tuple[Span, Span], ...] = ()  # a word of the source, and the word that it depends on
     antecedents: tuple[tuple[Span, Span], ...] = ()  # a pronoun of the source, and the name it stands for
 
 
@@ -35,6 +39,10 @@ def truths(config: DataSettings) -> dict[Example, Truth]:
             )
             for story in (*by_split["dev"], *by_split["test"])
         }
+    if config.corpus in ABOUT:
+        sentences = grammar_sentences(few, config.corpus)
+        held_out = (*sentences["dev"], *sentences["test"])
+        return {sentence.example(): Truth(aligned=sentence.aligned) for sentence in held_out}
     return {}
 
 

@@ -6,7 +6,7 @@ from regard.data.fetch.home_assistant import Fetched, fetch_home_assistant
 
 FETCHABLE: dict[str, str] = {
     "home-assistant": "25,000+ human-translated texts of a user interface, 60 languages (--pair en-fr)",
-    "emoji": "1,500+ emoji by two artists with their names in 100+ languages: images (--languages en,fr,de)",
+    "emoji": "1,500+ emoji by four artists with their names in 100+ languages: images (--languages en,fr,de)",
     "cmudict": "125,000 English words and how they are spoken, in phonemes",
 }
 

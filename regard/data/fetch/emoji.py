@@ -1,7 +1,8 @@
-"""Emoji and their names: pictures by one artist to learn from, by another to be tested on; names in many languages.
+"""Emoji and their names: images by three artists to learn from, by a fourth to be tested on; names in many languages.
 
-The pictures are Noto Emoji by Google (Apache-2.0) and Twemoji by Twitter and others (CC-BY 4.0), both as packed by
-emoji-data (MIT); the names are those of Unicode's CLDR (Unicode-3.0).
+The images are as packed by emoji-data (MIT). Noto Emoji by Google (Apache-2.0) and Twemoji by Twitter and others (CC-BY
+4.0) are free, those of Apple and Facebook are not: the folder's README says so. The names are those of Unicode's CLDR
+(Unicode-3.0).
 """
 
 from __future__ import annotations
@@ -20,10 +21,15 @@ from regard.data.fetch.wheels import Notify, cache_folder
 from regard.data.files import write_pairs
 from regard.errors import UserError
 
-ARTISTS = {"google": "Noto Emoji by Google, Apache-2.0", "twitter": "Twemoji by Twitter and others, CC-BY 4.0"}
-LEARNT, TESTED = ARTISTS
+ARTISTS = {
+    "google": "Noto Emoji by Google, Apache-2.0",
+    "apple": "Apple Color Emoji, copyright of Apple, not free: for your own experiments only",
+    "facebook": "emoji of Facebook, copyright of Meta, not free: for your own experiments only",
+    "twitter": "Twemoji by Twitter and others, CC-BY 4.0",
+}
+*LEARNT, TESTED = ARTISTS
 NAMES = "cldr-annotations-full"
-DEV = 4  # every so many of the other artist's pictures is for development
+DEV = 4  # every so many of the last artist's pictures is for development
 Names = dict[str, dict[str, str]]  # language → emoji → name
 
 
@@ -39,7 +45,7 @@ def fetch_emoji(
     cldr = package(NAMES, cache_directory, notify)
     names = _names(cldr, wanted)
     notify("reading the pictures")
-    emoji = _emoji(packages[LEARNT])
+    emoji = _emoji(packages[TESTED])
     named = {
         image: character
         for image, character in emoji.items()
@@ -52,7 +58,8 @@ def fetch_emoji(
             f"{cache_directory}: only {len(shown)} emoji have pictures and names; delete that folder and fetch again"
         )
     splits = _splits(shown, named, names)
-    dropped = {"no name in every language": len(emoji) - len(named), "no picture by both": len(named) - len(shown)}
+    missing = len(named) - len(shown)
+    dropped = {"no name in every language": len(emoji) - len(named), "no picture by all artists": missing}
     versions = {source.name: source.version for source in (*packages.values(), cldr)}
     train, dev, test = (len(splits[split]) for split in ("train", "dev", "test"))
     fetched = Fetched(folder, train, dev, test, dropped, versions)
@@ -68,11 +75,11 @@ def fetch_emoji(
 
 
 def _splits(shown: list[str], named: dict[str, str], names: Names) -> dict[str, list[Example]]:
-    """All pictures of one artist train; those of the other are dev or test, by a digest of their name."""
+    """All pictures of the first artists train; those of the last are dev or test, by a digest of their name."""
     splits: dict[str, list[Example]] = {"train": [], "dev": [], "test": []}
     for image in shown:
         held = "dev" if hashlib.sha256(image.encode()).digest()[0] % DEV == 0 else "test"
-        for artist, split in ((LEARNT, "train"), (TESTED, held)):
+        for artist, split in (*((artist, "train") for artist in LEARNT), (TESTED, held)):
             for language, known in names.items():
                 word = f"#{language}" if len(names) > 1 else ""
                 splits[split].append(Example(f"{artist}/{image}{word}", known[named[image]]))
@@ -131,7 +138,7 @@ def _readme(fetched: Fetched, languages: list[str], packages: list[Package]) -> 
     return (
         f"# Emoji, named in {', '.join(languages)}\n\n{fetched.train:,} training, {fetched.dev:,} development and "
         f"{fetched.test:,} test pairs: picture, TAB, name. Where there are several languages, # and the language stand "
-        f"after the picture's name. All of {LEARNT}/ is for training, all of {TESTED}/ for development and test.\n\n"
+        f"after the picture's name. All of {TESTED}/ is for development and test, the others are for training.\n\n"
         f"{artists}\n\nThe names are Unicode's (CLDR), under the Unicode licence. Made by `regard data fetch emoji "
         f"--languages {','.join(languages)}` from\n\n{used}\n"
     )

@@ -54,7 +54,16 @@ def _download(packages: tuple[str, ...], folder: Path, notify: Notify) -> None:
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
         raise cannot_write(folder, error) from None
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--ignore-requires-python",
+    ]
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar=off", "--retries=2", "--timeout=20"]
     notify(f"downloading {' and '.join(packages)} with pip (about 180 MB, once)")
     try:

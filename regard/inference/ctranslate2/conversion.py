@@ -38,6 +38,9 @@ WANTED = {
     "activation": ("relu", "gelu", "silu"),
     "positions": ("sinusoidal", "learned", "rotary", "none"),
     "position_combine": ("add",),
+    "residuals": (True,),
+    "projections": ("learned",),
+    "pointer": (False,),
 }
 
 
@@ -58,7 +61,7 @@ def unsuited(config: ModelPlan, model: Model | IncrementalModel) -> str | None:
     for key, allowed in WANTED.items():
         value = getattr(config, key)
         if value not in allowed:
-            takes = " or ".join(allowed)
+            takes = " or ".join(map(str, allowed))
             return f"model.{key} = {value!r} does not run on ctranslate2, which takes {takes}"
     return None
 

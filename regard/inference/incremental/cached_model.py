@@ -5,7 +5,8 @@ from __future__ import annotations
 from regard.inference.ensemble import Ensemble
 from regard.inference.incremental.lstm import IncrementalLSTM
 from regard.inference.incremental.model import IncrementalModel, StepwiseModel, stepwise
-from regard.inference.incremental.output import OutputLayer, PackedOutput
+from regard.inference.incremental.output import OutputLayer, output_of
+from regard.inference.incremental.pointer import IncrementalPointer
 from regard.inference.incremental.transformer import IncrementalTransformer
 from regard.models.seq2seq import Model, Seq2Seq
 from regard.nn.taps import watched
@@ -16,7 +17,7 @@ class PackedModel(StepwiseModel):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self._output = PackedOutput.of(model.output_layer)
+        self._output = output_of(model.output_layer, packed=True)
 
     @property
     def output(self) -> OutputLayer:
@@ -34,6 +35,8 @@ def incremental(model: Model | IncrementalModel) -> IncrementalModel:
         model = model.model
     if isinstance(model, IncrementalModel) or not isinstance(model, Seq2Seq):
         return stepwise(model)
+    if model.pointer is not None:
+        return IncrementalPointer.of(model) or PackedModel(model)
     return IncrementalTransformer.of(model) or IncrementalLSTM.of(model) or PackedModel(model)
 
 

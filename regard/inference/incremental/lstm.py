@@ -87,8 +87,11 @@ class IncrementalLSTM(IncrementalModel):
         return self._output
 
     def encode(self, source: Tensor, mask: Tensor) -> LSTMMemory:
-        memory = self.encoder(source, mask)
-        return LSTMMemory(exp_double(self.key_proj(memory.states)), memory.states, ~mask, memory.summary)
+        return self.prepare(self.encoder(source, mask))
+
+    def prepare(self, memory: Memory) -> LSTMMemory:
+        """The keys of the attention."""
+        return LSTMMemory(exp_double(self.key_proj(memory.states)), memory.states, ~memory.mask, memory.summary)
 
     def start(self, memory: Record) -> LSTMState:
         assert isinstance(memory, LSTMMemory)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
-from regard.inference.incremental.output import LinearOutput, OutputLayer
+from regard.inference.incremental.output import OutputLayer, output_of
 from regard.models.language import LanguageModel
 from regard.models.seq2seq import Memory, Model, Record, State
 
@@ -66,7 +66,7 @@ class StepwiseModel(IncrementalModel):
 
     @property
     def output(self) -> OutputLayer:
-        return LinearOutput.of(self.model.output_layer)
+        return output_of(self.model.output_layer)
 
     def encode(self, source: Tensor, mask: Tensor) -> Record:
         return self.model.encode(source, mask)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.kernels.packed_linear import PackedLinear
+from regard.nn.copying import CopyOutput, mix
 from regard.nn.embedding import Output
 
 
@@ -75,6 +76,37 @@ class PackedOutput(LinearOutput):
 
     def __call__(self, features: Tensor) -> Tensor:
         return self.linear(features.flatten(0, 1)).unflatten(0, features.shape[:2])
+
+
+@dataclass(frozen=True)
+class MixedOutput:
+    """Generating and copying together: the output layer of features that a Pointer made."""
+
+    generate: OutputLayer
+    entries: int  # V of the whole vocabulary
+    ids: Tensor | None = None  # of the tokens of a shortlist
+
+    def __call__(self, features: Tensor) -> Tensor:
+        states, gate, copied = features.split([self.generate.width, 1, self.entries], dim=-1)
+        return mix(self.generate(states), gate, copied if self.ids is None else copied.index_select(-1, self.ids))
+
+    def select(self, ids: Tensor) -> MixedOutput:
+        return MixedOutput(self.generate.select(ids), self.entries, ids)
+
+    @property
+    def width(self) -> int:
+        return self.generate.width + 1 + self.entries
+
+    @property
+    def size(self) -> int:
+        return self.generate.size
+
+
+def output_of(layer: Output | CopyOutput | nn.Linear, packed: bool = False) -> OutputLayer:
+    """A model's output layer as searches know it."""
+    if isinstance(layer, CopyOutput):
+        return MixedOutput(output_of(layer.output, packed), len(layer.output.weight))
+    return PackedOutput.of(layer) if packed else LinearOutput.of(layer)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from regard.inference.incremental.model import IncrementalModel
 from regard.inference.incremental.output import OutputLayer, PackedOutput
 from regard.kernels.packed_linear import transposed
-from regard.models.seq2seq import Record, Seq2Seq
+from regard.models.seq2seq import Memory, Record, Seq2Seq
 from regard.models.transformer import DecoderLayer, TransformerDecoder
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import Residual
@@ -107,9 +107,12 @@ class IncrementalTransformer(IncrementalModel):
 
     @classmethod
     def of(cls, model: Seq2Seq) -> Self | None:
-        """None for other decoders."""
+        """None for other decoders, and for layers without residual connections or projections."""
         decoder = model.decoder
-        return cls(model, decoder) if isinstance(decoder, TransformerDecoder) else None
+        if not isinstance(decoder, TransformerDecoder):
+            return None
+        usual = (layer.self_residual.connected and layer.self_attention.projected for layer in decoder.layers)
+        return cls(model, decoder) if all(usual) else None
 
     @torch.no_grad()
     def __init__(self, model: Seq2Seq, decoder: TransformerDecoder) -> None:
@@ -127,15 +130,19 @@ class IncrementalTransformer(IncrementalModel):
         self.last_norm = norm_function(decoder.norm)
         self.rotations = None
         if self.positions == "rotary":
-            positions = torch.arange(ROTATIONS, device=own.key_proj.weight.device)
-            self.rotations = rotations(positions, own.key_proj.out_features // self.heads)
+            positions = torch.arange(ROTATIONS, device=decoder.output.weight.device)
+            self.rotations = rotations(positions, own.head_width)
 
     @property
     def output(self) -> OutputLayer:
         return self._output
 
     def encode(self, source: Tensor, mask: Tensor) -> SourceCache:
-        memory = self.encoder(source, mask)
+        return self.prepare(self.encoder(source, mask))
+
+    def prepare(self, memory: Memory) -> SourceCache:
+        """The keys and values of all layers."""
+        mask = memory.mask  # of images it is not that of the source
         (batch, length), layers = mask.shape, len(self.layers)
         keys_values = F.linear(memory.states, self.source_proj, self.source_bias).view(
             batch, length, layers, 2 * self.heads, -1

@@ -52,19 +52,21 @@ def store(folder: Path, name: str, data: bytes) -> None:
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     store(tmp_path / "cache/emoji", "emoji-datasource-google", artist("google", 10, 24))
+    store(tmp_path / "cache/emoji", "emoji-datasource-apple", artist("apple", 50, 24))
+    store(tmp_path / "cache/emoji", "emoji-datasource-facebook", artist("facebook", 90, 24))
     store(tmp_path / "cache/emoji", "emoji-datasource-twitter", artist("twitter", 200, 22))
     annotations = {f"annotations/{language}/annotations.json": names(language, 23) for language in ("en", "fr")}
     store(tmp_path / "cache/emoji", "cldr-annotations-full", archive(annotations))
     return tmp_path / "cache"
 
 
-def test_one_artist_trains_and_the_other_tests(cache: Path, tmp_path: Path) -> None:
+def test_three_artists_train_and_the_fourth_tests(cache: Path, tmp_path: Path) -> None:
     made = fetch_emoji("en,fr", tmp_path / "out" / "emoji", cache=cache)
-    assert made.train == 2 * 22 == made.dev + made.test and made.dev and made.test
-    assert made.dropped == {"no name in every language": 1, "no picture by both": 1}
+    assert made.train == 3 * 2 * 22 == 3 * (made.dev + made.test) and made.dev and made.test
+    assert made.dropped == {"no name in every language": 1, "no picture by all artists": 1}
     corpus = load_corpus(DataSettings(corpus=str(made.folder)))
     assert corpus.task == "captioning" and corpus.images == made.folder
-    assert all(row.source.startswith("google/") for row in corpus.train)
+    assert {row.source.split("/")[0] for row in corpus.train} == {"google", "apple", "facebook"}
     assert all(row.source.startswith("twitter/") for row in [*corpus.dev, *corpus.test])
     assert corpus.train[0].source == "google/1f600.png#en" and corpus.train[0].target == "en face 0"
     readme = (made.folder / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,74 @@
+"""Pairs from translators' files: which units are taken, and why the others are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from regard.config import DataSettings
+from regard.data.corpus import load_corpus
+from regard.data.examples import Example
+from regard.data.translation_files import read_translation_pairs
+from regard.errors import UserError
+from regard.formats.unit import LanguagePair
+
+PO = r"""#, fuzzy
+msgid "Quit"
+msgstr "Quitter"
+
+msgid " Save\n"
+msgstr " Enregistrer\n"
+
+msgid "New"
+msgstr ""
+
+#~ msgid "Old"
+#~ msgstr "Vieux"
+"""
+TU = '<tu><tuv xml:lang="{}"><seg>{}</seg></tuv><tuv xml:lang="{}"><seg>{}</seg></tuv></tu>\n'
+
+
+def write_memory(path: Path, units: list[tuple[str, str, str, str]], header: str = "*all*") -> Path:
+    body = "".join(TU.format(*unit) for unit in units)
+    path.write_text(f'<tmx version="1.4"><header srclang="{header}"/><body>\n{body}</body></tmx>')
+    return path
+
+
+def test_translated_units_are_taken_and_the_others_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.po"
+    path.write_text(PO)
+    reading = read_translation_pairs(path, LanguagePair())
+    assert reading.examples == [Example("Save", "Enregistrer")]
+    assert [(skipped.where.rpartition(":")[2], skipped.why) for skipped in reading.skipped] == [
+        ("2", "needs review (--data.fuzzy true takes it)"),
+        ("8", "no translation"),
+        ("11", "obsolete"),
+    ]
+    assert Example("Quit", "Quitter") in read_translation_pairs(path, LanguagePair(), fuzzy=True).examples
+
+
+def test_a_memory_trains_a_corpus(tmp_path: Path) -> None:
+    units = [("en-US", f"word {n}", "fr-CA", f"mot {n}") for n in range(8)]
+    path = write_memory(tmp_path / "a.tmx", [*units, ("en-GB", "colour", "fr", "couleur"), ("de", "Wort", "fr", "mot")])
+    corpus = load_corpus(DataSettings(pairs=str(path), source_language="en", target_language="fr"))
+    assert len(corpus.train) + len(corpus.dev) + len(corpus.test) == 9
+    assert [skipped.why for skipped in corpus.skipped] == ["no text in en"]
+    assert "pairs by language variant: 8 en-US fr-CA, 1 en-GB fr" in corpus.notes
+
+
+def test_languages_that_are_open_are_those_of_the_file(tmp_path: Path) -> None:
+    path = write_memory(tmp_path / "a.tmx", [("fr", "mot", "en", "word")])
+    assert read_translation_pairs(path, LanguagePair()).examples == [Example("mot", "word")]
+    assert read_translation_pairs(path, LanguagePair("en")).examples == [Example("word", "mot")]
+    write_memory(path, [("fr", "mot", "en", "word")], header="en")
+    assert read_translation_pairs(path, LanguagePair()).examples == [Example("word", "mot")]
+    path.write_text(path.read_text().replace("</tu>", '<tuv xml:lang="de"><seg>Wort</seg></tuv></tu>'))
+    with pytest.raises(UserError, match=r"a.tmx:2: the languages are fr, en, de; choose with --data.source-language"):
+        read_translation_pairs(path, LanguagePair())
+
+
+def test_a_memory_without_the_pair_says_what_was_left_out(tmp_path: Path) -> None:
+    path = write_memory(tmp_path / "a.tmx", [("fr", "mot", "en", "word")] * 2)
+    with pytest.raises(UserError, match=r"an empty corpus, no pair to use; 2 × no text in de"):
+        load_corpus(DataSettings(pairs=str(path), source_language="de", target_language="fr"))
