@@ -23,6 +23,7 @@ def serve(
     accept_any_pair: Annotated[bool, Parameter(negative="")] = False,
     api_key_file: Path | None = None,
     suggestions: Path | None = None,
+    memory: Annotated[bool, Parameter(negative="")] = False,
     engine: Engine = "auto",
     threads: Positive | None = None,
     settings: Annotated[ServerSettings, Parameter(name="*")] = ServerSettings(),  # noqa: B008
@@ -46,6 +47,8 @@ def serve(
         A file with an API key a line; without it everybody may ask.
     suggestions
         A .jsonl file to which /suggest adds pairs for the next training; without it /suggest is off.
+    memory
+        Serve the training pairs as a translation memory, too (tmserver's API), from where the recipe has them.
     engine
         What decodes, as in `regard translate`.
     threads
@@ -61,6 +64,7 @@ def serve(
         key_file=api_key_file,
         suggestions=suggestions,
         any_pair=accept_any_pair,
+        memory=memory,
         threads=threads,
         engine=engine,
     )

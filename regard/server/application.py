@@ -17,6 +17,8 @@ from regard.checkpoint import package_version
 from regard.config.settings import Engine
 from regard.errors import UserError
 from regard.server.access import Access
+from regard.server.apertium import apertium_router
+from regard.server.deepl import deepl_router
 from regard.server.dialect import first_error
 from regard.server.libretranslate import libretranslate_error, libretranslate_router
 from regard.server.metrics import RequestLog
@@ -24,8 +26,10 @@ from regard.server.served import RunToServe
 from regard.server.service import Service
 from regard.server.settings import ServerSettings
 from regard.server.suggestions import Suggestions
+from regard.server.tmserver import memories_of, tmserver_router
 from regard.server.translation import Translation
 from regard.server.transport import Transport
+from regard.server.v1 import v1_router
 
 DESCRIPTION = """Sequence-to-sequence models behind the APIs that clients already speak. Errors are one line that says
 what to change. Limits are those of `regard serve --help`."""
@@ -48,6 +52,7 @@ def app(
     keys: Sequence[str] = (),
     suggestions: str | Path | None = None,
     any_pair: bool = False,
+    memory: bool = False,
     threads: int | None = None,
     engine: Engine = "auto",
     log: RequestLog | None = None,
@@ -55,7 +60,8 @@ def app(
     """Run directories as an ASGI application.
 
     `keys`: API keys, one of which every request must have. `suggestions`: the .jsonl file that /suggest adds to.
-    `any_pair`: a pair of languages that no run is for goes to the first translator. `log`: where each request is noted.
+    `any_pair`: a pair of languages that no run is for goes to the first translator. `memory`: the training pairs are
+    served as a translation memory. `log`: where each request is noted.
     """
     settings = settings or ServerSettings()
     named = [run if isinstance(run, RunToServe) else RunToServe(Path(run)) for run in runs]
@@ -74,9 +80,15 @@ def app(
         title="regard", version=package_version(), description=DESCRIPTION, docs_url=None, redoc_url=None,
         lifespan=lifespan, separate_input_output_schemas=False,
     )  # fmt: skip
-    inner.include_router(
-        libretranslate_router(translation, access, Suggestions(Path(suggestions)) if suggestions else None)
-    )
+    kept = Suggestions(Path(suggestions)) if suggestions else None
+    for router in (
+        libretranslate_router(translation, access, kept),
+        deepl_router(translation, access),
+        apertium_router(translation, access),
+        tmserver_router(service, access, memories_of(service) if memory else {}),
+        v1_router(service, access),
+    ):
+        inner.include_router(router)
     inner.add_exception_handler(HTTPException, _refused)
     inner.add_exception_handler(RequestValidationError, _invalid)
     inner.add_exception_handler(Exception, _broken)

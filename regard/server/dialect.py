@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from regard.errors import UserError
 from regard.server.refusal import Refusal, bad
 
 Fields = dict[str, Any]
@@ -30,6 +31,8 @@ def errors_as(form: Callable[[int, str], Any]) -> type[APIRoute]:
             async def answer(request: Request) -> Response:
                 try:
                     return await handler(request)
+                except UserError as error:
+                    return JSONResponse(form(400, str(error)), 400)
                 except RequestValidationError as error:
                     return JSONResponse(form(400, first_error(error)), 400)
                 except HTTPException as error:
@@ -86,10 +89,10 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def texts_of(value: object, name: str) -> list[str]:
-    """A text or a list of texts."""
+def texts_of(value: object, name: str, empty: bool = False) -> list[str]:
+    """A text or a list of texts. `empty`: an empty text is one, too."""
     texts = value if isinstance(value, list) else [value]
-    if not value or not all(isinstance(text, str) for text in texts):
+    if (not value and not (empty and value == "")) or not all(isinstance(text, str) for text in texts):
         if value is None or value in ("", []):
             raise bad(f"Invalid request: missing {name} parameter")
         raise bad(f"{name} must be a text or a list of texts")

@@ -6,26 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from babel import Locale, UnknownLocaleError
+from babel.core import get_global
 
 ALIASES = {"pb": "pt-br", "zt": "zh-hant", "zh-hans": "zh"}  # LibreTranslate's codes, and what they stand for
-ISO_639_1 = {"eng": "en", "fra": "fr", "deu": "de", "spa": "es", "por": "pt", "ita": "it", "nld": "nl", "rus": "ru"} | {
-    "zho": "zh",
-    "jpn": "ja",
-    "kor": "ko",
-    "ara": "ar",
-    "pol": "pl",
-    "ces": "cs",
-    "swe": "sv",
-    "dan": "da",
-    "nob": "nb",
-    "fin": "fi",
-    "ell": "el",
-    "tur": "tr",
-    "ukr": "uk",
-    "hun": "hu",
-    "ron": "ro",
-    "cat": "ca",
-}
+THREE_LETTERS = {long: short for long, short in get_global("language_aliases").items() if len(long) == 3}
 
 
 @dataclass(frozen=True)
@@ -42,7 +26,12 @@ class LanguageDirection:
 def normalised(code: str) -> str:
     """Case, underscores and aliases do not matter: pt_BR, PT-BR and pb are one."""
     lower = code.strip().replace("_", "-").lower()
-    return ISO_639_1.get(lower, ALIASES.get(lower, lower))
+    return THREE_LETTERS.get(lower, ALIASES.get(lower, lower)).lower()
+
+
+def three_letter_codes(code: str) -> list[str]:
+    """The codes of ISO 639-2 and 639-3 for a language with a code of two letters."""
+    return [long for long, short in THREE_LETTERS.items() if short == normalised(code)]
 
 
 def same_language(code: str, other: str) -> bool:

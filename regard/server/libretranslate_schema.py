@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from regard.server.refusal import REFUSED
+
 ALTERNATIVES = 10  # most that are given
 
 
@@ -63,10 +65,5 @@ class HealthAnswer(BaseModel):
 
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": LibreTranslateError, "description": what}
-    for status, what in (
-        *((400, "a wrong request"), (401, "no API key"), (403, "a wrong API key, or switched off")),
-        *((408, "the request came too slowly"), (413, "too long"), (429, "too often; Retry-After")),
-        *((503, "busy; Retry-After"), (504, "no answer in time")),
-    )
+    status: {"model": LibreTranslateError, "description": what} for status, what in REFUSED.items()
 }

@@ -65,6 +65,7 @@ def run_server(
     key_file: Path | None = None,
     suggestions: Path | None = None,
     any_pair: bool = False,
+    memory: bool = False,
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> int:
@@ -77,6 +78,7 @@ def run_server(
         keys=read_keys(key_file) if key_file else (),
         suggestions=suggestions,
         any_pair=any_pair,
+        memory=memory,
         threads=threads,
         engine=engine,
         log=RequestLog(),

@@ -7,6 +7,18 @@ from __future__ import annotations
 
 from starlette.exceptions import HTTPException
 
+REFUSED = {
+    400: "a wrong request",
+    401: "no API key",
+    403: "a wrong API key, or switched off",
+    404: "nothing is called so",
+    408: "the request came too slowly",
+    409: "the weights on disk cannot be read",
+    413: "too long",
+    429: "too often; Retry-After says when to come again",
+    503: "busy; Retry-After says when to come again",
+    504: "no answer in time",
+}
 LATER = 5  # seconds after which a client may come again
 
 

@@ -9,8 +9,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
+from regard.analysis.ablation import attention_heads
 from regard.config import SearchSettings
 from regard.config.settings import Engine
+from regard.data.image_codec import ImageCodec
 from regard.pipeline import Classifier, Pipeline, Result, load
 from regard.pipeline.prefix import Prefix
 from regard.server.batcher import MicroBatcher
@@ -32,6 +34,27 @@ class RunToServe:
         return self.path.resolve().name
 
 
+@dataclass(frozen=True)
+class ModelFacts:
+    """What does not change until new weights are loaded."""
+
+    parameters: int
+    attentions: dict[str, int]  # heads of each
+    classes: list[str]
+    words: list[str]  # that go with pictures
+
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> ModelFacts:
+        source, target = pipeline.source_codec, pipeline.target_codec
+        model = pipeline.run.model
+        return cls(
+            sum(parameter.numel() for parameter in model.parameters()),
+            attention_heads(model),
+            target.tokens(range(target.size)) if isinstance(pipeline, Classifier) else [],
+            list(source.words) if isinstance(source, ImageCodec) else [],
+        )
+
+
 class ServedModel:
     """The pipeline may be exchanged while requests are under way: a batch keeps the one that it began with."""
 
@@ -47,6 +70,7 @@ class ServedModel:
         self.name, self.path = run.name, run.path
         self._pair, self._threads, self._engine, self._metrics = run.pair, threads, engine, metrics
         self.pipeline: Pipeline
+        self.facts: ModelFacts
         self.loaded = 0.0
         self.load()
         wait = settings.wait_milliseconds / 1000
@@ -54,7 +78,8 @@ class ServedModel:
 
     def load(self) -> None:
         """The weights as they are on disk now. Where they cannot be read the pipeline stays what it is."""
-        self.pipeline = load(self.path, self._threads, engine=self._engine)
+        pipeline = load(self.path, self._threads, engine=self._engine)
+        self.facts, self.pipeline = ModelFacts.of(pipeline), pipeline
         self.loaded = time.time()
         self._metrics.loaded.labels(self.name).set(self.loaded)
 
@@ -76,8 +101,7 @@ class ServedModel:
     @property
     def detects_languages(self) -> bool:
         """A classifier whose classes are codes or English names of languages."""
-        codec = self.pipeline.target_codec
-        return isinstance(self.pipeline, Classifier) and all(map(language_code, codec.tokens(range(codec.size))))
+        return bool(self.facts.classes) and all(map(language_code, self.facts.classes))
 
     def _decode(
         self, texts: Sequence[str], search: SearchSettings, prefixes: Sequence[Prefix], abandoned: threading.Event

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
 from functools import partial
@@ -18,10 +18,12 @@ import torch
 
 from regard.config import SearchSettings
 from regard.config.settings import Engine
+from regard.data.embedded.scene import is_scene
 from regard.errors import UserError
 from regard.pipeline import Pipeline, Result
 from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.text_model import TextModel
+from regard.server.languages import base_language, normalised
 from regard.server.metrics import ServerMetrics
 from regard.server.places import Places
 from regard.server.refusal import Refusal, bad
@@ -74,6 +76,15 @@ class Service:
         """Those whose languages are known."""
         return [model for model in self.models.values() if model.pair is not None]
 
+    def pair_model(self, source: str, target: str) -> ServedModel | None:
+        """Who translates this pair: the exact codes, else those without region (en-US is served by en)."""
+        pairs = [(model, model.pair) for model in self.translators if model.pair]
+        for key in (normalised, base_language):
+            for model, pair in pairs:
+                if key(pair.source) == key(source) and key(pair.target) == key(target):
+                    return model
+        return None
+
     @property
     def detector(self) -> ServedModel | None:
         return next((model for model in self.models.values() if model.detects_languages), None)
@@ -115,18 +126,21 @@ class Service:
 
     async def stream(
         self, pipeline: Pipeline, text: str, search: SearchSettings, prefix: Prefix = ""
-    ) -> AsyncIterator[Result]:
+    ) -> AsyncGenerator[Result, None]:
         """The growing output after each token. Between two tokens other requests have their turn."""
-        self.check_texts([text])
-        await self._token_counts(pipeline, [text])
+        await self.check_texts_of(pipeline, [text])
+        self._check_search(pipeline, search, prefix)
         if not isinstance(pipeline, TextModel):
             raise bad(f"only texts can be streamed; this run is for {pipeline.run.task}")
         loop = asyncio.get_running_loop()
         growth = pipeline.stream(text, self.limited(search), prefix)
-        async with self._within_limits(1):
+        ends = loop.time() + self.settings.answer_seconds
+        async with self.places.held(1):
             try:
                 while (result := await loop.run_in_executor(self._executor, partial(next, growth, None))) is not None:
                     yield result
+                    if loop.time() > ends:
+                        raise self._late()
             except UserError as error:
                 raise bad(str(error)) from None
 
@@ -172,6 +186,23 @@ class Service:
         except UserError as error:
             raise bad(str(error)) from None
 
+    async def check_texts_of(self, pipeline: Pipeline, texts: Sequence[str]) -> None:
+        """Refuse texts that are too many, or too long for this model here."""
+        self.check_texts(texts)
+        await self._token_counts(pipeline, texts)
+
+    async def check_traced(self, pipeline: Pipeline, text: str, target: str) -> None:
+        """Refuse what would give maps of hundreds of megabytes, and files of the server's as pictures."""
+        self.check_texts([text, target])
+        most = self.settings.trace_tokens
+        if pipeline.source_codec.kind == "images":
+            if not is_scene(text):
+                raise bad("this run reads pictures, not texts; send the picture to /v1/caption")
+        elif len(await asyncio.to_thread(pipeline.source_codec.encode, text)) > most:
+            raise bad(f"text: more than {most} tokens; a shorter one can be looked at")
+        if target and len(await asyncio.to_thread(pipeline.target_codec.encode, target)) > 2 * most:
+            raise bad(f"target: more than {2 * most} tokens; a shorter one can be looked at")
+
     async def _token_counts(self, pipeline: Pipeline, texts: Sequence[str]) -> list[int]:
         """Tokens of each text; one that is too long is refused."""
         if pipeline.source_codec.kind == "images":
@@ -197,7 +228,10 @@ class Service:
             except TimeoutError:
                 if not limit.expired():
                     raise
-                raise Refusal(504, f"there was no answer within {seconds:g} seconds; send less at once") from None
+                raise self._late() from None
+
+    def _late(self) -> Refusal:
+        return Refusal(504, f"there was no answer within {self.settings.answer_seconds:g} seconds; send less at once")
 
     def close(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)

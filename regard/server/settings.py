@@ -19,6 +19,8 @@ class ServerSettings(Section):
     """most characters of one text"""
     tokens: Positive = 1000
     """most tokens of one line of a text, and of its output"""
+    trace_tokens: Positive = 100
+    """most tokens of a text whose attention or beams are looked at; its output may have twice as many"""
     texts: Positive = 128
     """most texts of one request"""
     n_best: Positive = 20

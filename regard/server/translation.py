@@ -53,11 +53,9 @@ class Translation:
 
     def model(self, source: str, target: str) -> ServedModel | None:
         """Who translates this pair; None where both are one language, and nothing is to be done."""
-        pairs = [(model, model.pair) for model in self.service.translators if model.pair]
-        for key in (normalised, base_language):  # the exact codes, else without region: en-US is served by en
-            for model, pair in pairs:
-                if key(pair.source) == key(source) and key(pair.target) == key(target):
-                    return model
+        known_pair = self.service.pair_model(source, target)
+        if known_pair is not None:
+            return known_pair
         if same_language(source, target):
             return None
         if self.any_pair:
