@@ -14,7 +14,8 @@ from pydantic import Field
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Engine, LanguageCode, Positive
+from regard.config.settings import Engine, Positive
+from regard.config.values import LanguageCode
 from regard.errors import UserError
 from regard.formats.unit import LanguagePair, UnitChoice
 

@@ -11,14 +11,9 @@ from typing import Annotated, Generic, Literal
 
 from pydantic import Field
 
+from regard.config.data_settings import DataSettings
 from regard.config.section import Open, Section, by_preset, chosen, default, with_choices
-
-Range = Annotated[str, Field(pattern=r"^\d+-\d+$")]
-Positive = Annotated[int, Field(gt=0)]
-Natural = Annotated[int, Field(ge=0)]
-Place = Annotated[int, Field(ge=0, strict=True)]  # of a token, from 0
-LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]  # BCP 47
-Share = Annotated[float, Field(ge=0, lt=1)]
+from regard.config.values import Natural, Place, Positive, Share
 
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
 TokenizerKind = Literal["character", "decomposed", "symbol", "word", "bpe", "unigram", "sentencepiece"]
@@ -28,57 +23,6 @@ Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what dec
 Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
 IMAGE_ENCODERS = ("grid", "patches")
 CELL = 8  # pixels of the side of a cell: what one position of an image's memory stands for
-
-
-class DataSettings(Section):
-    """Where the pairs come from: an embedded corpus, a folder made by `regard data fetch`, or files of your own."""
-
-    corpus: str | None = None
-    """an embedded corpus (see `regard data list`) or a folder with train.tsv, dev.tsv and test.tsv"""
-    source: str | None = None
-    """a text file with one source a line (.gz allowed)"""
-    target: str | None = None
-    """the parallel file with one target a line"""
-    pairs: str | None = None
-    """a file of pairs: .tsv (source TAB target), .jsonl ({"source": …, "target": …}), COCO or Flickr8k; .gz allowed"""
-    dev_source: str | None = None
-    """development sources; without them some pairs are held out"""
-    dev_target: str | None = None
-    """development targets"""
-    dev_pairs: str | None = None
-    """development pairs as .tsv or .jsonl"""
-    test_source: str | None = None
-    """test sources; without them some pairs are held out"""
-    test_target: str | None = None
-    """test targets"""
-    test_pairs: str | None = None
-    """test pairs as .tsv or .jsonl"""
-    images: str | None = None
-    """the folder of the images that the sources name (without it: the folder of the training file)"""
-    source_language: LanguageCode | None = None
-    """language of the sources, as en or pt-BR (without it: that of the corpus, if known)"""
-    target_language: LanguageCode | None = None
-    """language of the targets"""
-    fuzzy: bool = False
-    """translators' files: units that need review are taken, too"""
-    examples: Positive | None = None
-    """how many training examples an embedded corpus generates"""
-    dev_examples: Positive | None = None
-    """how many pairs are held out for development"""
-    test_examples: Positive | None = None
-    """how many pairs are held out for the test"""
-    pair: str = "en-fr"
-    """dates: locale of the source, a hyphen, locale of the target (or iso)"""
-    digits: Positive = 3
-    """addition: most digits of a summand"""
-    lengths: Range = "1-20"
-    """reverse, sort, copy: lengths of the inputs in train and dev"""
-    test_lengths: Range | None = None
-    """reverse, sort, copy: lengths of the test inputs, where they should differ"""
-    max_tokens: Positive = 256
-    """training pairs with a longer side are left out, counted and reported"""
-    seed: Natural = 1
-    """for generating an embedded corpus and for choosing the held-out pairs"""
 
 
 class TokenizerFields(Section, Generic[Open]):

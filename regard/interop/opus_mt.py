@@ -22,7 +22,7 @@ from torch import Tensor
 
 from regard.config import SearchSettings, settle
 from regard.config.plan import plan_model
-from regard.config.settings import LanguageCode
+from regard.config.values import LanguageCode
 from regard.data.sentencepiece import SentencePieceTokenizer
 from regard.data.vocabulary import SPECIALS
 from regard.errors import UserError
