@@ -34,6 +34,13 @@ def choose_languages(corpus: Corpus) -> Choices:
     return {"source_language": source, "target_language": target}
 
 
+def choose_preset(corpus: Corpus, goal: Goal) -> Choice:
+    """The corpus names one; of short strings an LSTM that attends learns more in less time."""
+    if goal == "strings" and corpus.model == "transformer":  # docs/experiments/short-strings.md#sounds-of-8000-words
+        return Choice("lstm-additive", "strings: learned in fewer epochs than by a Transformer")
+    return Choice(corpus.model, "what suits this corpus")
+
+
 def choose_model(
     model: ModelPlan,
     fixed: frozenset[str],
@@ -46,7 +53,7 @@ def choose_model(
     that are set already."""
     attends = bool({"transformer", "convolution", "grid", "patches"} & {model.encoder, model.decoder})
     sources = f"{statistics.different:,} different sources"
-    wide = _wide(model, workload, statistics, attends, training)
+    wide = _wide(model, workload, statistics, attends, training) or (goal == "strings" and model.encoder == "rnn")
     choices = {
         "width": Choice(256 if wide else 128, f"{sources}, {'time for it' if wide else 'no more pays'}"),
         "dropout": Choice(_dropout(goal, statistics, attends), f"{goal}, {sources}"),
@@ -142,8 +149,8 @@ def measure_workload(
     # sentences: as many tokens in twice the steps teach more
     # (docs/experiments/multi30k-transformer.md#third-try-smaller-batches)
     least, most = 512, 2048 if goal == "sentences" else 4096
-    if goal == "strings" and model.decoder == "transformer" and not statistics.cells:
-        least = 2048  # Wu 2021, 4.1: characters want large batches
+    if goal == "strings" and not statistics.cells:  # Wu 2021, 4.1: characters want large batches
+        least = 2048 if model.decoder == "transformer" else 1024
     batch_tokens = given.batch_tokens or min(max(2 ** round(math.log2(everything / 200)), least), most)
     return Workload(tokens, batch_tokens, everything / batch_tokens, entries)
 

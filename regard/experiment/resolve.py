@@ -25,6 +25,7 @@ from regard.experiment.defaults import (
     choose_languages,
     choose_metric,
     choose_model,
+    choose_preset,
     choose_training,
     count_entries,
     measure_workload,
@@ -59,6 +60,10 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     metric = choose_metric(outline, corpus, statistics)
     used_metric = settings.training.metric or metric.value
     goal = goal_of(outline, tokenizer, used_metric, settings.data.corpus in EMBEDDED)
+    preset = choose_preset(corpus, goal)
+    if not inherited.model.names_architecture and preset.value != given.preset:
+        given = given.model_copy(update={"preset": preset.value})
+        outline = plan_model(given)
     entries = count_entries(outline, tokenizer, corpus, statistics)
     workload = measure_workload(settings.training, outline, tokenizer, statistics, goal, entries)
     fields = model_fields(given)
@@ -72,7 +77,7 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     plan = Plan(data, tokenizer, model, training, settings.search)
     check(plan)
     if inherited.model.preset != given.preset:
-        model_choices["preset"] = Choice(given.preset, "what suits this corpus")
+        model_choices["preset"] = preset
     choices = {"data": languages, "tokenizer": tokenizer_choices, "model": model_choices, "training": training_choices}
     reasons: dict[str, str] = {}
     for name, section in plan.sections():

@@ -2,6 +2,7 @@
 
 from regard.plotting.axes import Axis
 from regard.plotting.bar_chart import Bar, bar_chart
+from regard.plotting.flow import flow
 from regard.plotting.heat_map import HeatMap, heat_map, heat_maps
 from regard.plotting.line_chart import Line, Panel, Points, line_chart
 from regard.plotting.pages import page, table
@@ -18,6 +19,7 @@ __all__ = [
     "Points",
     "bar_chart",
     "check_ending",
+    "flow",
     "heat_map",
     "heat_maps",
     "line_chart",

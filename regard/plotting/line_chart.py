@@ -11,6 +11,7 @@ from regard.plotting.sheet import circle, element, line, sheet, shorten, text, t
 
 WIDTH, LEFT, RIGHT = 760, 64, 24
 PANEL, TOP, BOTTOM, HEADING, LEGEND_ROW = 210, 34, 44, 26, 18
+LEGEND = 14.5  # pixels of a letter of the legend, where a page shows it large
 DOTS = 60  # lines of more points have no dots
 LABEL = 130  # pixels of the longest name below an axis
 
@@ -106,7 +107,7 @@ def _entries(panel: Panel) -> list[tuple[float, int, Line]]:
         return []
     entries, x, row = [], float(LEFT), 0
     for entry in distinct.values():
-        width = 30 + text_width(entry.name)
+        width = 30 + text_width(entry.name, LEGEND)
         if x > LEFT and x + width > WIDTH - RIGHT:
             x, row = float(LEFT), row + 1
         entries.append((x, row, entry))

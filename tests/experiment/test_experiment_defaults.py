@@ -91,14 +91,16 @@ def test_each_side_has_the_tokenizer_that_suits_it() -> None:
 
 
 def test_short_strings_of_ones_own_are_no_rules_and_classes_no_sentences() -> None:
-    own_pairs = chosen(own(spelt()))
+    lstm = chosen(own(spelt()))
+    assert (lstm.model.preset, lstm.model.width, lstm.model.dropout) == ("lstm-additive", 256, 0.3)
+    assert (lstm.training.batch_tokens, lstm.training.label_smoothing, lstm.training.optimizer) == (1024, 0.1, "adam")
+    assert chosen(own(spelt()), model={"encoder": "rnn"}).model.preset is None, "what was named stays"
+    own_pairs = chosen(own(spelt()), model={"preset": "transformer"})
     assert (own_pairs.model.dropout, own_pairs.model.ffn_dropout) == (0.3, 0.3)
     training = own_pairs.training
     assert (training.batch_tokens, training.label_smoothing, training.average) == (2048, 0.1, 5)
     assert (training.optimizer, training.schedule, training.rate) == ("muon", "cosine", 6e-3)
     assert training.weight_decay == 0.0
-    lstm = chosen(own(spelt()), model={"preset": "lstm-additive"})
-    assert (lstm.training.batch_tokens, lstm.training.label_smoothing, lstm.model.dropout) == (512, 0.1, 0.3)
     embedded = resolve(settle({"data": {"corpus": "reverse"}, "model": {"preset": "transformer"}}), own(spelt()))
     assert (embedded.model.dropout, embedded.training.label_smoothing, embedded.training.optimizer) == (
         0.1,
@@ -123,7 +125,9 @@ def test_a_run_says_what_it_chose_and_why() -> None:
     lines = choices(chosen(own(spelt()), model={"dropout": 0.25}))
     assert len(lines) == 3 and lines[0].startswith("chosen, tokens: source_kind character (short strings, ")
     assert "kind symbol (11 symbols parted by spaces)" in lines[0] and "shared no" in lines[0]
-    assert "width 128" in lines[1] and "dropout" not in lines[1], "what was set is not chosen"
+    assert "preset lstm-additive (strings: " in lines[1] and "width 256" in lines[1] and "dropout" not in lines[1], (
+        "what was set is not chosen"
+    )
     assert "metric exact" in lines[2]
 
 

@@ -227,4 +227,6 @@ LESSON = Lesson(
     claim="Attention finds word order that differs between languages.",
     after="Bahdanau, Cho & Bengio 2015, figure 3",
     run=run,
+    formula="weights_t = softmax(score(h_i, s_(t-1)))     aligned(t) = argmax_i weights_t,i",
+    model=("date in one language", "LSTM, both ways", "attention", "LSTM decoder", "date in another"),
 )

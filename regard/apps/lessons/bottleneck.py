@@ -71,4 +71,6 @@ LESSON = Lesson(
     claim="One fixed vector loses long inputs; attention does not.",
     after="Bahdanau, Cho & Bengio 2015, figure 2",
     run=run,
+    formula="fixed: s_0 = tanh(W h_T)     attention: c_t = Σ_i softmax_i(score(h_i, s_(t-1))) h_i",
+    model=("letters", "encoder", "one vector, or attention", "decoder", "letters, backwards"),
 )

@@ -121,4 +121,6 @@ LESSON = Lesson(
     "that the caption names.",
     after="Xu et al. 2015",
     run=run,
+    formula="c_t = Σ_p softmax_p(score(h_p, s_(t-1))) h_p over the cells p of a grid",
+    model=("an image", "convolutional grid", "one vector, or attention", "LSTM decoder", "a caption"),
 )

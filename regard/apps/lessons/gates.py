@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
 from statistics import geometric_mean
@@ -23,16 +22,24 @@ from regard.plotting import COLOURS, Axis, Line, Panel, Points, line_chart
 
 VANILLA, GATED = "vanilla RNN", {"GRU": "gru", "LSTM": "lstm"}
 CELLS = {VANILLA: "rnn", **GATED}
-LETTERS = ascii_lowercase[:8]
-BRIDGED = 90.0  # percent right from which on a distance counts as bridged
+LETTERS, FILLER, KEPT = ascii_lowercase[:8], ascii_lowercase[8:16], 3
+DISTANCES, LONGEST = (0, 2, 4, 8, 16, 24, 32), 32  # letters between those to keep and the question
+CLEAR = 20.0  # points that a gated cell must be above the vanilla RNN at the longest distance
 TINY = 1e-45  # where a gradient is 0 in single precision
 
 
-def strings(distance: int, count: int) -> list[Example]:
-    """A letter, then `distance` others; the class is the first letter."""
-    generator = random.Random(f"gates {distance}")
-    drawn = ("".join(generator.choices(LETTERS, k=distance + 1)) for _ in range(count))
-    return [Example(text, text[0]) for text in drawn]
+def question(generator: random.Random, distance: int) -> Example:
+    """Three letters to keep, `distance` others, and which of the three is asked for."""
+    kept = generator.choices(LETTERS, k=KEPT)
+    asked = generator.randrange(KEPT)
+    filler = "".join(generator.choices(FILLER, k=distance))
+    return Example(f"{''.join(kept)}{filler}{asked + 1}", kept[asked])
+
+
+def questions(count: int, longest: int) -> list[Example]:
+    """Of all distances up to the longest, mixed."""
+    generator = random.Random("gates")
+    return [question(generator, generator.randint(0, longest)) for _ in range(count)]
 
 
 def gradient_by_distance(model: ClassifierModel, source: Tensor, labels: Tensor) -> list[float]:
@@ -52,41 +59,41 @@ def gradient_by_distance(model: ClassifierModel, source: Tensor, labels: Tensor)
 
 
 def remembered(job: Tree) -> dict[str, Any]:
-    """Train at one distance: accuracy on unseen strings, and the gradient by distance before and after training."""
+    """Train on all distances: accuracy on unseen questions by distance; gradients at the longest, before and after."""
     settings = dict(job)
-    with trained_on(strings(**settings.pop("strings")), settings) as pipeline:
-        test = pipeline.run.examples("test")
-        results = pipeline.translate_all([example.source for example in test], pipeline.search)
-        right = [result.text == example.target for result, example in zip(results, test, strict=True)]
-        first = test[:64]
-        sources = pipeline.source_codec.encode_batch([example.source for example in first])
+    made = settings.pop("questions")
+    with trained_on(questions(made["count"], made["longest"]), settings) as pipeline:
+        generator = random.Random(f"gates, tested {pipeline.run.plan.training.seed}")
+        accuracy: Points = []
+        for distance in made["distances"]:
+            asked = [question(generator, distance) for _ in range(made["tested"])]
+            results = pipeline.translate_all([example.source for example in asked], pipeline.search)
+            right = [result.text == example.target for result, example in zip(results, asked, strict=True)]
+            accuracy.append((distance, 100 * sum(right) / len(right)))
+        far = [question(generator, made["longest"]) for _ in range(64)]
+        sources = pipeline.source_codec.encode_batch([example.source for example in far])
         source = torch.tensor([[*ids, EOS] for ids in sources])
-        labels = torch.tensor([pipeline.run.target_codec.encode(example.target)[0] for example in first])
+        labels = torch.tensor([pipeline.run.target_codec.encode(example.target)[0] for example in far])
         models = {"untrained": pipeline.untrained(pipeline.run.plan.training.seed).model, "trained": pipeline.run.model}
-        answer: dict[str, Any] = {"accuracy": 100 * sum(right) / len(right)}
+        answer: dict[str, Any] = {"accuracy": accuracy}
         for name, model in models.items():
             assert isinstance(model, ClassifierModel)
             answer[name] = gradient_by_distance(model, source, labels)
     return answer
 
 
-def bridged(accuracies: Points) -> float:
-    """The longest distance up to which accuracy is at least BRIDGED; 0: none."""
-    reach = 0.0
-    for distance, accuracy in sorted(accuracies):
-        if accuracy < BRIDGED:
-            break
-        reach = distance
-    return reach
-
-
 def run(budget: Budget) -> Finding:
-    distances = budget.pick(tiny=(2, 4), quick=(2, 4, 8, 16, 32), full=(2, 4, 8, 16, 32, 64, 128))
-    steps, rows = budget.pick(tiny=10, quick=600, full=3000), budget.pick(tiny=8, quick=32, full=64)
-    width = budget.pick(tiny=16, quick=64, full=128)
+    longest = budget.pick(tiny=4, quick=LONGEST, full=LONGEST)
+    distances = [distance for distance in DISTANCES if distance <= longest]
+    steps, width = budget.pick(tiny=10, quick=1500, full=3000), budget.pick(tiny=16, quick=64, full=128)
     task: Tree = {
-        "strings": {"count": budget.pick(tiny=300, quick=8000, full=50_000)},
-        "data": {"dev_examples": 100, "test_examples": budget.pick(tiny=50, quick=400, full=1000)},
+        "questions": {
+            "count": budget.pick(tiny=300, quick=30_000, full=100_000),
+            "longest": longest,
+            "distances": distances,
+            "tested": budget.pick(tiny=20, quick=400, full=1000),
+        },
+        "data": {"dev_examples": 200, "test_examples": 50},
         "tokenizer": {"kind": "character"},
         "model": {
             "preset": "lstm-classifier",
@@ -97,110 +104,80 @@ def run(budget: Budget) -> Finding:
         },
         "training": {
             "steps": steps,
+            "batch_tokens": 1024,
             "rate": 2e-3,
             "schedule": "cosine",
             "metric": "loss",
-            "evaluate_every": steps // 5,
+            "evaluate_every": max(steps // 5, 1),
         },
     }
-    trials = {
-        f"{name} over {distance}": merge(
-            task,
-            {"strings": {"distance": distance}, "model": {"cell": cell}},
-            {"training": {"batch_tokens": rows * (distance + 2)}},
-        )
-        for name, cell in CELLS.items()
-        for distance in distances
+    answers = budget.compare(
+        "gates", remembered, {name: merge(task, {"model": {"cell": cell}}) for name, cell in CELLS.items()}
+    )
+    accuracy: dict[str, list[Points]] = {
+        name: [answer["accuracy"] for answer in runs] for name, runs in answers.items()
     }
-    answers = budget.compare("gates", remembered, trials)
-    seeds = range(len(budget.seeds))
-    accuracy: dict[str, list[Points]] = {}
-    gradients: dict[str, list[Points]] = {}  # gradient at the first letter after training
-    for name in CELLS:
-        by_distance = [(distance, answers[f"{name} over {distance}"]) for distance in distances]
-        accuracy[name] = [[(distance, runs[seed]["accuracy"]) for distance, runs in by_distance] for seed in seeds]
-        gradients[name] = [
-            [(distance, runs[seed]["trained"][distance]) for distance, runs in by_distance] for seed in seeds
-        ]
-    fresh = {name: [answer["untrained"] for answer in answers[f"{name} over {distances[-1]}"]] for name in CELLS}
+    gradients = {name: [answer["trained"] for answer in runs] for name, runs in answers.items()}
+    fresh = {name: [answer["untrained"] for answer in runs] for name, runs in answers.items()}
     return Finding(
-        experiment=f"Each cell, {width} wide, learns for {steps:,} steps to name the first of some random letters "
-        f"({len(LETTERS)} kinds, chance is {100 / len(LETTERS):.3g} %) after reading {distances[0]} to {distances[-1]} "
-        "others: a training for each distance. The gradient is that of the logit of the right class by a letter's "
-        "embedding, as a share of that at the last letter.",
+        experiment=f"Each cell, {width} wide, reads {KEPT} letters, then 0 to {longest} others, then which of the "
+        f"first is asked for, and learns for {steps:,} steps to name it ({len(LETTERS)} kinds, chance is "
+        f"{100 / len(LETTERS):.3g} %). The gradient is that of the logit of the right letter by the embedding of a "
+        "letter, as a share of that at the question.",
         tables=(_table(distances, accuracy, gradients, fresh),),
-        figures=(_figure(accuracy, gradients, fresh),),
-        verdicts=tuple(_verdicts(distances[-1], accuracy, gradients)),
+        figures=(_figure(accuracy, gradients),),
+        verdicts=tuple(_verdicts(accuracy, longest)),
         numbers={"accuracy by distance": accuracy, "trained gradient": gradients, "untrained gradient": fresh},
     )
 
 
-def _verdicts(longest: int, accuracy: dict[str, list[Points]], gradients: dict[str, list[Points]]) -> Iterator[Verdict]:
+def _verdicts(accuracy: dict[str, list[Points]], longest: int) -> Iterator[Verdict]:
     for name in GATED:
+        pairs = zip(accuracy[name], accuracy[VANILLA], strict=True)
         yield margin(
-            f"{name} bridges a longer distance than the vanilla RNN ({BRIDGED:g} % right)",
-            [bridged(ours) - bridged(theirs) for ours, theirs in zip(accuracy[name], accuracy[VANILLA], strict=True)],
-            "letters",
-        )
-    for name in GATED:
-        pairs = zip(gradients[name], gradients[VANILLA], strict=True)
-        yield margin(
-            f"trained over {longest} letters, more gradient reaches the first of them in {name}",
-            [math.log10(max(ours[-1][1], TINY) / max(theirs[-1][1], TINY)) for ours, theirs in pairs],
-            "powers of ten",
-            more_than=1,
+            f"over {longest} letters {name} is above the vanilla RNN",
+            [ours[-1][1] - theirs[-1][1] for ours, theirs in pairs],
+            "points",
+            more_than=CLEAR,
         )
 
 
 def _table(
-    distances: tuple[int, ...],
+    distances: list[int],
     accuracy: dict[str, list[Points]],
-    gradients: dict[str, list[Points]],
+    gradients: dict[str, list[list[float]]],
     fresh: dict[str, list[list[float]]],
 ) -> Table:
-    last = distances[-1]
-    titles = ["cell", *(f"over {distance}, %" for distance in distances)]
-    titles += [f"gradient over {last}, untrained", "trained"]
+    titles = ("cell", *(f"over {distance}, %" for distance in distances), "gradient untrained", "trained")
     rows = []
     for name in CELLS:
         cells = [mean_range([dict(curve)[distance] for curve in accuracy[name]], digits=0) for distance in distances]
-        at_longest = [[curve[last] for curve in fresh[name]], [curve[-1][1] for curve in gradients[name]]]
-        rows.append((name, *cells, *(f"{geometric_mean(max(x, TINY) for x in values):.1e}" for values in at_longest)))
-    return Table(tuple(titles), tuple(rows))
+        at_first = [[shares[-1] for shares in fresh[name]], [shares[-1] for shares in gradients[name]]]
+        rows.append((name, *cells, *(f"{geometric_mean(max(x, TINY) for x in values):.1e}" for values in at_first)))
+    return Table(titles, tuple(rows))
 
 
-def _figure(
-    accuracy: dict[str, list[Points]], gradients: dict[str, list[Points]], fresh: dict[str, list[list[float]]]
-) -> str:
+def _figure(accuracy: dict[str, list[Points]], gradients: dict[str, list[list[float]]]) -> str:
     colours = dict(zip(CELLS, COLOURS, strict=False))
-
-    def lines(curves: dict[str, list[Points]], dots: bool = True) -> list[Line]:
-        return [Line(name, curve, colours[name], dots=dots) for name in CELLS for curve in curves[name]]
-
-    untrained: dict[str, list[Points]] = {
-        name: [[(distance, share) for distance, share in enumerate(shares)] for shares in curves]
-        for name, curves in fresh.items()
-    }
-    letters = Axis("letters between", log=True, low=accuracy[VANILLA][0][0][0])
+    right = [Line(name, curve, colours[name]) for name in CELLS for curve in accuracy[name]]
+    reaching = [
+        Line(name, [(back, max(share, TINY)) for back, share in enumerate(shares)], colours[name], dots=False)
+        for name in CELLS
+        for shares in gradients[name]
+    ]
     return line_chart(
         "",
         [
             Panel(
-                "the first letter named right, in %, a line for each seed",
-                lines(accuracy),
-                x=letters,
+                "the letter asked for named right, in %, a line for each seed",
+                right,
+                x=Axis("letters between", low=0),
                 y=Axis(low=0, high=102),
             ),
             Panel(
-                "gradient at the first letter after training at that distance, as a share of the last letter's",
-                lines(gradients),
-                x=letters,
-                y=Axis(log=True),
-            ),
-            Panel(
-                "before training: gradient by distance",
-                lines(untrained, False),
-                x=Axis("letters between"),
+                "after training: gradient by distance from the question, as a share of the question's",
+                reaching,
+                x=Axis("letters back", low=0),
                 y=Axis(log=True),
             ),
         ],
@@ -212,4 +189,6 @@ LESSON = Lesson(
     claim="LSTM and GRU hold information longer than the vanilla RNN.",
     after="Hochreiter & Schmidhuber 1997; Cho et al. 2014",
     run=run,
+    formula="RNN: h' = tanh(W x + U h)     LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c')",
+    model=("3 letters to keep", "0 to 32 others", "which one?", "last state of the cell", "the letter"),
 )

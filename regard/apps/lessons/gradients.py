@@ -169,4 +169,6 @@ LESSON = Lesson(
     claim="The derivative is the limit of difference quotients, and autograd computes it, for every layer.",
     after="the lectures on backpropagation",
     run=run,
+    formula="f'(x) = lim_(h→0) (f(x + h) - f(x)) / h     autograd: chain rule, backwards",
+    model=("inputs", "a layer", "a number", "its gradient, twice"),
 )

@@ -129,4 +129,6 @@ LESSON = Lesson(
     claim="A causal Transformer without positional encoding still knows positions.",
     after="Haviv, Ram, Press, Izsak & Levy 2022",
     run=run,
+    formula="position = softmax(W h_i + b), by a linear probe",
+    model=("letters", "embeddings, no positions", "causal self-attention", "states", "a linear probe: the position"),
 )

@@ -74,12 +74,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lesson:
-    """`claim` is one sentence that can be wrong; `after` is its source."""
+    """`claim` is one sentence that can be wrong; `after` is its source. A page shows `formula`, and `model` as boxes
+    that data passes through."""
 
     name: str
     claim: str
     after: str
     run: Callable[[Budget], Finding]
+    formula: str = ""
+    model: tuple[str, ...] = ()
 
 
 def margin(about: str, margins: Sequence[float], unit: str, more_than: float = 0.0) -> Verdict:

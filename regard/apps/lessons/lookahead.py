@@ -253,4 +253,6 @@ LESSON = Lesson(
     "encoder, and not in one that reads left to right.",
     after="“I arrived at the bank after crossing the …”; Schuster & Paliwal 1997; Bahdanau, Cho & Bengio 2015, 3.2",
     run=run,
+    formula="both ways: h_i = [→h_i, ←h_i]     left to right: h_i = →h_i",
+    model=("a sentence", "encoder", "state of the word", "a linear layer", "its meaning"),
 )

@@ -191,4 +191,6 @@ LESSON = Lesson(
     claim="With the causal mask weights on the future are exactly zero, and no gradient reaches back from it.",
     after="Vaswani et al. 2017, section 3.2.3",
     run=run,
+    formula="weights = softmax(Q Kᵀ/√K + mask), mask = -∞ where j > i",
+    model=("tokens", "embeddings", "masked self-attention", "the next token"),
 )

@@ -1,8 +1,12 @@
-"""Why layer norm: without it activations grow from layer to layer, and the softmax of attention saturates."""
+"""Why layer norm: without it large inputs grow from layer to layer, and every softmax saturates, the last one too.
+
+Of the last softmax p = softmax(z), the derivative is diag p - p pᵀ: zero where p is one class alone. The squared error
+‖p - y‖² passes its gradient through it, 2 (diag p - p pᵀ)(p - y), and vanishes with it. That of the cross-entropy is
+p - y: there the softmax cancels out.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from statistics import mean, median
@@ -12,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, margin, mean_range
+from regard.apps.lessons.lesson import Budget, Finding, Lesson, Table, Verdict, bound, margin, mean_range
 from regard.config import ModelPlan
 from regard.kernels.fusion import fuse
 from regard.models.build import build_model
@@ -24,7 +28,8 @@ from regard.plotting import COLOURS, Axis, Line, Panel, line_chart
 
 NAMES: dict[Norm, str] = {"pre": "norm before each sublayer", "post": "norm after each", "none": "no norm"}
 WIDTH, CLASSES, LENGTH, BATCH = 64, 10, 20, 8
-LEAST = 1e-15  # smaller values are drawn and compared as this
+LARGE = 10.0  # times the usual scale of embeddings
+LEAST = 1e-30  # smaller values are drawn and compared as this
 
 
 @dataclass(frozen=True)
@@ -39,12 +44,14 @@ class UntrainedEncoder:
 
 @dataclass(frozen=True)
 class Saturation:
-    """Of the uppermost layer's attention, and of the gradient that arrives below the lowest layer."""
+    """Medians over examples, but for the first two."""
 
     size: float  # root mean square of the states that leave the stack, before its last norm
-    top: float  # mean of the greatest weight of a query
-    passed: float  # of the gradient at the weights, what a typical query's softmax passes on to its scores
-    gradient: float  # norm at the input
+    top: float  # mean of the greatest weight of a query of the uppermost attention
+    passed: float  # of the gradient at these weights, what a typical query's softmax passes on to its scores
+    derivative: float  # of the last softmax, the classes': ‖diag p - p pᵀ‖
+    squared: float  # norm of the gradient of the squared error at the logits, where the answer is wrong
+    crossed: float  # the same of the cross-entropy
 
 
 At = Callable[[Norm, int, float], list[Saturation]]  # norm, depth, scale → a measurement for each seed
@@ -72,59 +79,70 @@ def measure(stack: UntrainedEncoder) -> Saturation:
         for layer in encoder.layers:
             upper = layer(upper, mask)
         weights = watch.recorded[f"layers.{stack.depth - 1}.self_attention.weights"][0]
-        loss = F.cross_entropy(model.output(encoder.norm(upper).mean(1)), classes)
-        at_weights, at_input = torch.autograd.grad(loss, (weights, states))
+        logits = model.output(encoder.norm(upper).mean(1))
+        (at_weights,) = torch.autograd.grad(F.cross_entropy(logits, classes), weights)
+    derivative, squared, crossed = last_softmax(logits.detach())
     return Saturation(
         size=upper.detach().square().mean().sqrt().item(),
         top=weights.detach().amax(-1).mean().item(),
         passed=passed(weights.detach(), at_weights).median().item(),
-        gradient=at_input.norm().item(),
+        derivative=derivative.median().item(),
+        squared=squared.median().item(),
+        crossed=crossed.median().item(),
     )
+
+
+def last_softmax(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Of logits (B, C): ‖diag p - p pᵀ‖, and the norms of both losses' gradients where the least probable class is
+    true."""
+    p = logits.softmax(-1)
+    jacobian = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]  # (B, C, C)
+    missed = p - F.one_hot(p.argmin(-1), p.shape[-1])
+    through = 2 * (jacobian @ missed[:, :, None]).squeeze(-1)
+    return jacobian.flatten(1).norm(dim=1), through.norm(dim=1), missed.norm(dim=1)
 
 
 def run(budget: Budget) -> Finding:
     depths = budget.pick(tiny=(1, 2), quick=(1, 2, 4, 8, 16, 24), full=(1, 2, 4, 8, 12, 16, 24, 32, 48))
-    scales = budget.pick(tiny=(1.0,), quick=(0.25, 1.0, 4.0), full=(0.25, 0.5, 1.0, 2.0, 4.0, 16.0))
-    seeds = budget.seeds
+    scales = (1.0, LARGE)
     stacks = [
         UntrainedEncoder(norm, depth, scale, seed)
         for norm in NAMES
         for depth in depths
         for scale in scales
-        for seed in seeds
+        for seed in budget.seeds
     ]
     results = dict(zip(stacks, budget.pool.run("norm", measure, stacks), strict=True))
 
     def at(norm: Norm, depth: int, scale: float) -> list[Saturation]:
-        return [results[UntrainedEncoder(norm, depth, scale, seed)] for seed in seeds]
+        return [results[UntrainedEncoder(norm, depth, scale, seed)] for seed in budget.seeds]
 
+    deep = depths[-1]
     return Finding(
-        experiment=f"Untrained Transformer encoders of 1 to {depths[-1]} layers (width {WIDTH}, {LENGTH} positions) "
-        f"read random states of scale {', '.join(f'{scale:g}' for scale in scales)}: how much weight the last "
-        "layer's attention puts on a single key, what share of a gradient its softmax passes on (median over queries), "
-        "and the norm of the gradient of a classification loss at the input.",
-        tables=(_table(at, depths[-1], scales),),
+        experiment=f"Untrained Transformer encoders of 1 to {deep} layers (width {WIDTH}, {LENGTH} positions) classify "
+        f"random embeddings, which are {LARGE:g} times as large as usual or not. Of the last softmax, that of the "
+        f"{CLASSES} "
+        "classes: how large its derivative is, and what gradient two losses send back to its logits where the answer "
+        "is wrong.",
+        tables=(_table(at, deep, scales),),
         figures=(_figure(at, depths),),
-        verdicts=_verdicts(at("pre", depths[-1], 1.0), at("none", depths[-1], 1.0), depths[-1]),
+        verdicts=_verdicts(at("pre", deep, LARGE), at("none", deep, LARGE), deep),
         numbers={"stacks": [{**asdict(stack), **asdict(measured)} for stack, measured in results.items()]},
     )
 
 
 def _verdicts(with_norm: list[Saturation], without: list[Saturation], depth: int) -> tuple[Verdict, ...]:
-    """At the greatest depth and scale 1, seed by seed: vanishing means a tenth at most."""
+    """At the greatest depth and embeddings × LARGE; the worst seed decides."""
 
-    def lost(field: str) -> list[float]:
-        """Powers of ten by which the value without norm is below that with norm."""
-        return [
-            math.log10(max(getattr(ours, field), LEAST)) - math.log10(max(getattr(theirs, field), LEAST))
-            for ours, theirs in zip(with_norm, without, strict=True)
-        ]
+    def share(field: str) -> list[float]:
+        pairs = zip(with_norm, without, strict=True)
+        return [getattr(theirs, field) / max(getattr(ours, field), LEAST) for ours, theirs in pairs]
 
-    saturated = [theirs.top - ours.top for ours, theirs in zip(with_norm, without, strict=True)]
+    where = f"without norm, {depth} layers, embeddings × {LARGE:g}"
     return (
-        margin(f"without norm the softmax of layer {depth} is peaked", saturated, "of the weight more", more_than=0.25),
-        margin("and passes less of its gradient on", lost("passed"), "powers of ten less", more_than=1),
-        margin("so that the gradient at the input vanishes", lost("gradient"), "powers of ten less", more_than=1),
+        bound(f"{where}: the last softmax's derivative, as a share of that with norm", max(share("derivative")), 1e-6),
+        bound("so the squared error's gradient vanishes: as a share of that with norm", max(share("squared")), 1e-6),
+        margin("the cross-entropy's, p - y, does not: as a share of that with norm", share("crossed"), "times", 0.5),
     )
 
 
@@ -133,51 +151,54 @@ def _table(at: At, depth: int, scales: tuple[float, ...]) -> Table:
     for scale in scales:
         for norm, name in NAMES.items():
             values = at(norm, depth, scale)
-            gradients = [measured.gradient for measured in values]
             rows.append(
                 (
-                    f"{name}, input × {scale:g}",
+                    f"{name}, embeddings × {scale:g}",
                     f"{median(measured.size for measured in values):.3g}",
                     mean_range([measured.top for measured in values], 2),
-                    f"{median(measured.passed for measured in values):.2g}",
-                    f"{median(gradients):.2g} ({min(gradients):.2g} to {max(gradients):.2g})",
+                    *(
+                        f"{median(getattr(measured, field) for measured in values):.2g}"
+                        for field in ("passed", "derivative", "squared", "crossed")
+                    ),
                 )
             )
-    titles = (f"{depth} layers", "size of states", "largest weight", "passed by softmax", "gradient at the input")
+    titles = (f"{depth} layers", "states", "largest weight", "passed by attention", "derivative", "squared", "p - y")
     return Table(titles, tuple(rows))
 
 
 def _figure(at: At, depths: tuple[int, ...]) -> str:
     panels = (
-        ("the largest weight of a query in the last layer, mean", "top", Axis(low=0, high=1.05)),
-        ("share of its gradient that the softmax passes on, median query", "passed", Axis(log=True)),
-        ("norm of the gradient at the input", "gradient", Axis(log=True)),
+        ("derivative of the last softmax", "derivative"),
+        ("gradient of the squared error at the logits", "squared"),
+        ("gradient of the cross-entropy at the logits, p - y", "crossed"),
     )
 
-    def line(norm: Norm, field: str, colour: str) -> Line:
+    def drawn(norm: Norm, field: str, colour: str) -> Line:
         points = [
-            (float(depth), max(mean(getattr(measured, field) for measured in at(norm, depth, 1.0)), LEAST))
+            (float(depth), max(mean(getattr(measured, field) for measured in at(norm, depth, LARGE)), LEAST))
             for depth in depths
         ]
         return Line(NAMES[norm], points, colour)
 
     return line_chart(
-        "input of scale 1",
+        f"embeddings × {LARGE:g}",
         [
             Panel(
                 title,
-                [line(norm, field, COLOURS[index]) for index, norm in enumerate(NAMES)],
+                [drawn(norm, field, COLOURS[index]) for index, norm in enumerate(NAMES)],
                 x=Axis("layers", low=0),
-                y=axis,
+                y=Axis(log=True),
             )
-            for title, field, axis in panels
+            for title, field in panels
         ],
     )
 
 
 LESSON = Lesson(
     name="norm",
-    claim="Without layer norm large activations saturate the softmax, and gradients vanish.",
+    claim="Without layer norm large embeddings saturate the softmax, and the gradient that passes through it vanishes.",
     after="the lectures on the Transformer; Ba, Kiros & Hinton 2016; Xiong 2020",
     run=run,
+    formula="p = softmax(z)     ∂p/∂z = diag p - p pᵀ     squared: 2 (diag p - p pᵀ)(p - y)     cross-entropy: p - y",
+    model=("embeddings × 10", "24 layers, with or without norm", "mean", "softmax over classes", "loss"),
 )

@@ -183,4 +183,6 @@ LESSON = Lesson(
     "does not quite reach the RNN with attention where order matters.",
     after="the lectures on self-attention: f(s(x)) = s(f(x)); the in-between model",
     run=run,
+    formula="s(P X) = P s(X) for every permutation P of the words",
+    model=("words", "embeddings", "self-attention, no positions", "LSTM that attends", "words"),
 )

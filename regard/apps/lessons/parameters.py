@@ -49,4 +49,6 @@ LESSON = Lesson(
     claim="Attention's parameters do not depend on the length of the input.",
     after="the lectures' exercise: width 10, one head",
     run=run,
+    formula="W_Q, W_K, W_V: 3 · 10 · 10 = 300, whatever the length",
+    model=("x_1 … x_n, width 10", "Q, K, V", "softmax(Q Kᵀ/√10) V"),
 )

@@ -9,12 +9,24 @@ from html import escape
 from typing import Any
 
 from regard.apps.lessons.lesson import Finding, Lesson, Table, Verdict
-from regard.plotting import page, table
+from regard.plotting import flow, page, table
 
+# At 1280 pixels, as a projector shows it, a figure's text is 24 pixels high: 14.5 of the 760 units of its width.
 STYLE = """
-  section { border-top: 1px solid #8c959f55; margin-top: 2.5rem; padding-top: .5rem }
-  .claim { font-size: 1.1rem } .after { color: #667085 } nav li { margin: .15rem 0 }
+  body { max-width: 80rem }
+  section { border-top: 1px solid #8c959f55; margin-top: 3rem; padding-top: .5rem }
+  h2 { font-size: 2.2rem; margin: .5rem 0 } .verdict { float: right; font-size: 1.6rem; font-weight: 600 }
+  .claim { font-size: 1.9rem; line-height: 1.25; margin: .4rem 0 }
+  .formula { font: 1.5rem/1.6 ui-monospace, monospace; white-space: pre-wrap; margin: .6rem 0 }
+  .figure svg { width: 100%; height: auto; max-height: 92vh } .figure svg text { font-size: 14.5px }
+  .after, .numbers { color: #667085 } .numbers { font-size: .85rem } nav li { margin: .15rem 0 }
 """
+# Scripts that a system's fonts often lack, by the first and last letter of their blocks.
+SCRIPTS = {
+    "Chinese, Japanese or Korean": ("\u2e80", "\uffdc"),
+    "Arabic": ("\u0600", "\u06ff"),
+    "Devanagari": ("\u0900", "\u097f"),
+}
 
 
 @dataclass(frozen=True)
@@ -58,16 +70,35 @@ def json_text(results: Sequence[LessonResult]) -> str:
 
 
 def _section(result: LessonResult) -> str:
+    """The verdict and the claim; the picture, large; the formula and the model; and the numbers, small."""
     lesson, finding = result.lesson, result.finding
+    first, *others = finding.figures
     parts = [
-        f'<h2>{lesson.name}</h2><p class="claim">{escape(lesson.claim)}</p><p class="after">{escape(lesson.after)}</p>',
-        f"<p>{escape(finding.experiment)}</p>",
-        *finding.figures,
+        f'<span class="verdict {_class(finding.holds)}">{_sign(finding.holds)} {_word(finding.holds)}</span>',
+        f'<h2>{lesson.name}</h2><p class="claim">{escape(lesson.claim)}</p>',
+        _figure(first),
+        f'<p class="formula">{escape(lesson.formula)}</p>' if lesson.formula else "",
+        _figure(flow(f"the model of {lesson.name}", lesson.model)) if lesson.model else "",
+        *map(_figure, others),
+        f'<div class="numbers"><p>{escape(finding.experiment)}</p>',
         *map(_html_table, finding.tables),
         "<ul>" + "".join(f"<li>{_verdict_html(verdict)}</li>" for verdict in finding.verdicts) + "</ul>",
-        f'<p><b class="{_class(finding.holds)}">{_word(finding.holds)}</b> ({escape(_about(result))})</p>',
+        f'<p>{escape(_about(result))}</p><p class="after">{escape(lesson.after)}</p>{_font_note(finding)}</div>',
     ]
     return f'<section id="{lesson.name}">' + "\n".join(parts) + "</section>"
+
+
+def _figure(svg: str) -> str:
+    return f'<div class="figure">{svg}</div>'
+
+
+def _font_note(finding: Finding) -> str:
+    """That boxes in place of letters are the font's fault, where a figure has letters that fonts often lack."""
+    letters = set("".join(finding.figures))
+    scripts = [name for name, (first, last) in SCRIPTS.items() if any(first <= letter <= last for letter in letters)]
+    if not scripts:
+        return ""
+    return f"<p>Labels in {' and '.join(scripts)}: where boxes stand for letters, no font for them is installed.</p>"
 
 
 def _html_table(content: Table) -> str:

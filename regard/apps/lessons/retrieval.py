@@ -205,4 +205,6 @@ LESSON = Lesson(
     claim="Attention is a soft dictionary: it learns to put its weight on the key that equals the query.",
     after="the lectures on queries, keys and values; Vaswani 2017, 3.2",
     run=run,
+    formula="answer = Σ_i softmax_i(q · k_i / √K) v_i",
+    model=("keys and values", "query", "softmax of q·k", "weighted sum of values", "the value"),
 )

@@ -153,4 +153,6 @@ LESSON = Lesson(
     claim="Without 1/√d the softmax over dot products is peaked at large d, and its gradient vanishes.",
     after="Vaswani et al. 2017, section 3.2.1",
     run=run,
+    formula="var(q·k) = K for unit variances, so q·k/√K has variance 1",
+    model=("queries and keys", "q·k, with or without 1/√K", "softmax", "its gradient"),
 )

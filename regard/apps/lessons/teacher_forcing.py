@@ -215,4 +215,6 @@ LESSON = Lesson(
     claim="With teacher forcing a Transformer trains on all positions at once; a recurrent network cannot.",
     after="Vaswani et al. 2017, sections 1 and 3.2.3; Williams & Zipser 1989",
     run=run,
+    formula="p(y) = Π_t p(y_t | y_1 … y_(t-1)), all t at once where no state is carried",
+    model=("source", "encoder", "true target, shifted", "decoder", "every next token at once"),
 )

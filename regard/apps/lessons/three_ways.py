@@ -212,4 +212,6 @@ LESSON = Lesson(
     "quadratic but parallel, and it sees the whole input in one layer.",
     after="Vaswani et al. 2017, section 4 and table 1",
     run=run,
+    formula="RNN: n steps of 1     convolution: log n layers     attention: 1 layer of n²",
+    model=("a long input", "RNN, convolution or attention", "states", "steps, time and reach"),
 )

@@ -1,11 +1,11 @@
-"""The gradient by distance on a recurrence whose answer is known, and how far a distance is bridged."""
+"""The gradient by distance on a recurrence whose answer is known; the task."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from regard.apps.lessons.gates import bridged, gradient_by_distance, strings
+from regard.apps.lessons.gates import LETTERS, gradient_by_distance, questions
 from regard.models.classifier import ClassifierModel
 from regard.models.recurrent import RecurrentEncoder
 from regard.nn.embedding import Embedding
@@ -26,13 +26,9 @@ def test_a_linear_recurrence_loses_the_same_share_at_every_step() -> None:
     assert shares == pytest.approx([share**distance for distance in range(7)], rel=1e-5)
 
 
-def test_a_distance_is_bridged_only_with_all_shorter_ones() -> None:
-    assert bridged([(2, 100.0), (4, 95.0), (8, 40.0), (16, 99.0)]) == 4
-    assert bridged([(2, 20.0), (4, 95.0)]) == 0
-    assert bridged([(4, 90.0), (2, 91.0)]) == 4
-
-
-def test_the_class_is_the_first_of_the_letters() -> None:
-    drawn = strings(distance=5, count=50)
-    assert all(len(example.source) == 6 and example.target == example.source[0] for example in drawn)
-    assert drawn == strings(distance=5, count=50) and len({example.source for example in drawn}) > 40
+def test_the_answer_is_one_of_the_letters_to_keep() -> None:
+    drawn = questions(200, longest=5)
+    assert drawn == questions(200, longest=5) and {len(example.source) - 4 for example in drawn} == set(range(6))
+    for example in drawn:
+        assert example.target == example.source[int(example.source[-1]) - 1] and example.target in LETTERS
+        assert not set(example.source[3:-1]) & set(LETTERS)

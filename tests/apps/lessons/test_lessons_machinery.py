@@ -29,6 +29,7 @@ def test_every_lesson_runs_at_the_tiny_size(lesson: Lesson) -> None:
 def test_names_are_unlike_and_claims_are_sentences() -> None:
     assert len({lesson.name for lesson in LESSONS}) == len(LESSONS)
     assert all(lesson.claim.endswith(".") and lesson.after for lesson in LESSONS)
+    assert all(lesson.formula and len(lesson.model) > 2 for lesson in LESSONS)
 
 
 def test_a_margin_holds_where_every_seed_does() -> None:
@@ -50,6 +51,9 @@ def test_a_report_says_what_holds() -> None:
     assert "verdict: holds" in text(result_of(True)) and "does not hold here" in text(result_of(False))
     page = html([result_of(True), result_of(False)])
     assert "A claim &lt;of&gt; ours." in page and "x &amp; y" in page and page.count("<svg/>") == 2
+    assert (
+        page.index("does not hold here") < page.index("<svg/>") < page.index("x &amp; y")
+    )  # the verdict, the picture, numbers
 
 
 def double(number: int) -> int:

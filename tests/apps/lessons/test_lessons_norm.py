@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.apps.lessons.norm import UntrainedEncoder, measure, passed
+from regard.apps.lessons.norm import UntrainedEncoder, last_softmax, measure, passed
 
 
 def test_passed_is_the_gradient_after_a_softmax() -> None:
@@ -22,6 +22,20 @@ def test_passed_by_uniform_and_by_peaked_weights() -> None:
     gradient = torch.randn(2, 4)
     torch.testing.assert_close(passed(torch.full((2, 4), 0.25), gradient), torch.full((2,), 0.25))
     assert passed(torch.eye(4)[:2], gradient).tolist() == [0, 0]
+
+
+def test_the_gradient_of_the_squared_error_passes_the_softmax_and_that_of_the_cross_entropy_does_not() -> None:
+    logits = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    derivative, squared, crossed = last_softmax(logits.detach())
+    p = logits.softmax(-1)
+    wrong = p.detach().argmin(-1)
+    target = torch.nn.functional.one_hot(wrong, 5)
+    (gradient,) = torch.autograd.grad((p - target).square().sum(), logits, retain_graph=True)
+    torch.testing.assert_close(squared, gradient.norm(dim=1))
+    (gradient,) = torch.autograd.grad(torch.nn.functional.cross_entropy(logits, wrong, reduction="sum"), logits)
+    torch.testing.assert_close(crossed, gradient.norm(dim=1))
+    jacobian = torch.autograd.functional.jacobian(lambda z: z.softmax(-1), logits[0].detach())
+    torch.testing.assert_close(derivative[0], jacobian.norm())
 
 
 @pytest.mark.parametrize("norm", ["pre", "post", "none"])
