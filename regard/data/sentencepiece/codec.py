@@ -10,7 +10,7 @@ from pathlib import Path
 from regard.data.codec_file import codec_content, write_codec
 from regard.data.sentencepiece.model_file import SPACE, USER_DEFINED, parse_model
 from regard.data.sentencepiece.normalizer import Normalizer
-from regard.data.sentencepiece.segmentation import PieceSegmenter, Segment
+from regard.data.sentencepiece.segmentation import PieceId, PieceSegmenter
 from regard.data.sources import Source, token_ids
 from regard.data.vocabulary import EOS, SPECIALS
 from regard.errors import UserError
@@ -39,7 +39,7 @@ class SentencePieceTokenizer:
         self.normalizer = Normalizer(self.model.normalizer, self.model.whitespace_as_suffix, protected)
         self._segment = PieceSegmenter(self.model)
 
-    def pieces(self, text: str) -> list[Segment]:
+    def pieces(self, text: str) -> list[PieceId]:
         """SentencePiece's pieces of a text, with their ids in its own model."""
         return self._segment(self.normalizer(text))
 

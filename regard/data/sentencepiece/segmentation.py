@@ -21,11 +21,11 @@ UNKNOWN_PENALTY = 10.0  # below the lowest score
 # In float32 a sum below 4096 is off by 1/8192 at most for each piece. Decisions that are clearer do not depend on that.
 CLEAR, LARGEST = 1 / 2048, 4096.0
 CACHED = 2**16  # words
-Segment = tuple[str, int]  # a piece and its id
+PieceId = tuple[str, int]  # a piece and its id
 
 
 class SegmentedWord(NamedTuple):
-    segments: tuple[Segment, ...]
+    segments: tuple[PieceId, ...]
     score: float
     clear: bool  # no other segmentation comes near
 
@@ -46,10 +46,10 @@ class PieceSegmenter:
         self._by_words = not spaced and not any(entry[1] == USER_DEFINED for entry in self._own.values())
         self._word = lru_cache(CACHED)(self._word_by_unigram if model.algorithm == "unigram" else self._word_by_bpe)
 
-    def __call__(self, text: str) -> list[Segment]:
+    def __call__(self, text: str) -> list[PieceId]:
         return list(self._joined(self._segments(text)))
 
-    def _segments(self, text: str) -> list[Segment]:
+    def _segments(self, text: str) -> list[PieceId]:
         if not text:
             return []
         if self._by_words:
@@ -60,7 +60,7 @@ class PieceSegmenter:
             return self._merged(text)
         return self._best_path(text)
 
-    def _joined(self, segments: list[Segment]) -> Iterator[Segment]:
+    def _joined(self, segments: list[PieceId]) -> Iterator[PieceId]:
         """Bytes in place of what is unknown, or unknown neighbours as one."""
         pending = ""
         for text, i in segments:
@@ -86,7 +86,7 @@ class PieceSegmenter:
             return entry[2]
         return float(np.float32(len(text.encode()) * self._highest)) - 0.1
 
-    def _best_path(self, text: str) -> list[Segment]:
+    def _best_path(self, text: str) -> list[PieceId]:
         """In float32, as SentencePiece adds; of equal paths the first that was found."""
         size, unknown = len(text), float(np.float32(self._lowest - UNKNOWN_PENALTY))
         scores: list[float] = [0.0, *([-np.inf] * size)]
@@ -138,7 +138,7 @@ class PieceSegmenter:
     def _word_by_bpe(self, word: str) -> SegmentedWord:
         return SegmentedWord(tuple(self._merged(word)), 0.0, clear=True)
 
-    def _merged(self, text: str) -> list[Segment]:
+    def _merged(self, text: str) -> list[PieceId]:
         """The pair with the highest score first, of equal ones the leftmost."""
         symbols: list[str] = list(self._characters(text))
         frozen = [self._known.get(symbol, (0, 0, 0.0))[1] == USER_DEFINED for symbol in symbols]
@@ -169,7 +169,7 @@ class PieceSegmenter:
             consider(first, right[first])
         return [segment for symbol in symbols if symbol for segment in self._in_use(symbol, halves)]
 
-    def _in_use(self, symbol: str, halves: dict[str, tuple[str, str]]) -> Iterator[Segment]:
+    def _in_use(self, symbol: str, halves: dict[str, tuple[str, str]]) -> Iterator[PieceId]:
         """A piece, or those it was merged of where it is not to be used."""
         i, kind, _ = self._own.get(symbol, (self._unknown, UNKNOWN, 0.0))
         if kind != UNUSED or symbol not in halves:
