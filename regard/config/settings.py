@@ -32,8 +32,7 @@ class TokenizerFields(Section, Generic[Open]):
         "what the corpus suggests; else symbol where a side is made of few, character for short strings, word for "
         "captions of frequent words, bpe for text"
     )
-    """decomposed: characters, accents apart; symbol: what stands between spaces; bpe, unigram: of bytes;
-    sentencepiece: an imported model's"""
+    """decomposed: characters, accents apart; symbol: split at spaces; bpe, unigram: of bytes; sentencepiece: imported"""
     source_kind: TokenizerKind | None = chosen("kind")
     """kind of the sources, where it differs"""
     target_kind: TokenizerKind | None = chosen("kind")
