@@ -1,9 +1,13 @@
-"""Where the pairs come from."""
+"""The section [data]: where the pairs come from."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from regard.config.section import Section
-from regard.config.values import LanguageCode, Natural, Positive, Range
+from regard.config.values import LanguageCode, Positive, Range, Seed, Several
 
 
 class DataSettings(Section):
@@ -37,7 +41,7 @@ class DataSettings(Section):
     """language of the targets"""
     fuzzy: bool = False
     """translators' files: units that need review are taken, too"""
-    examples: Positive | None = None
+    examples: Annotated[int, Field(gt=0, le=10**8)] | None = None
     """how many training examples an embedded corpus generates"""
     dev_examples: Positive | None = None
     """how many pairs are held out for development"""
@@ -45,7 +49,7 @@ class DataSettings(Section):
     """how many pairs are held out for the test"""
     pair: str = "en-fr"
     """dates: locale of the source, a hyphen, locale of the target (or iso)"""
-    digits: Positive = 3
+    digits: Several = 3
     """addition: most digits of a summand"""
     lengths: Range = "1-20"
     """reverse, sort, copy: lengths of the inputs in train and dev"""
@@ -53,5 +57,5 @@ class DataSettings(Section):
     """reverse, sort, copy: lengths of the test inputs, where they should differ"""
     max_tokens: Positive = 256
     """training pairs with a longer side are left out, counted and reported"""
-    seed: Natural = 1
+    seed: Seed = 1
     """for generating an embedded corpus and for choosing the held-out pairs"""

@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.checkpoint import read_codecs, read_facts
 from regard.config import Plan, Settings
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 from regard.data.batches import Pairs, encode_pairs
 from regard.data.codecs import SourceCodec, TargetCodec, same_vocabulary, train_codecs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
