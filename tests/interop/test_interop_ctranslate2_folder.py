@@ -13,7 +13,7 @@ from regard.errors import UserError
 from regard.interop import export_run
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra [fast] is not installed")
-TEXTS = ["the old cat sees", "a blue bird über", "naïve 42.", "日本 (so)", "Ж unseen", "</s> <pad>"]
+TEXTS = ["the old cat sees", "a blue bird über", "naïve 42.", "日本 (so)", "Ж unseen", "[a] {b"]
 
 
 def translated(folder: Path, texts: list[str], limit: int, **options) -> list[str]:
