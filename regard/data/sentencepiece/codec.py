@@ -25,6 +25,7 @@ class SentencePieceTokenizer:
 
     kind = "sentencepiece"
     end: tuple[int, ...] = (EOS,)
+    placeholders = None  # an imported model has no symbols for them
 
     def __init__(self, proto: bytes, vocabulary: Sequence[str], where: str = "the model") -> None:
         self.proto, self.vocabulary = proto, tuple(vocabulary)
@@ -38,6 +39,11 @@ class SentencePieceTokenizer:
         protected = [piece.text for piece in self.model.pieces if piece.type == USER_DEFINED]
         self.normalizer = Normalizer(self.model.normalizer, self.model.whitespace_as_suffix, protected)
         self._segment = PieceSegmenter(self.model)
+
+    @property
+    def placeholder_ids(self) -> dict[str, int]:
+        """The id of each symbol of a placeholder: there are none."""
+        return {}
 
     def pieces(self, text: str) -> list[PieceId]:
         """SentencePiece's pieces of a text, with their ids in its own model."""
