@@ -173,9 +173,8 @@ def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
         "threads": threads,
         "torch": torch.__version__,
         "fingerprint": fingerprint(corpus),
+        **({"origin": setup.origin} if setup.origin else {}),
     }
-    if setup.origin is not None:
-        facts["origin"] = setup.origin
     lexicon = setup.lexicon()
     start_run(out, setup.plan, setup.source, setup.target, held_out_pairs(setup, out), facts, lexicon)
     return setup, facts
@@ -185,10 +184,7 @@ def _reopen(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
     if read_facts(out).get("status") == "imported":
-        raise UserError(
-            f"{out} was imported, and has no training to resume; train on with --training.init-from {out} and "
-            "another --out"
-        )
+        raise UserError(f"{out} was imported, not trained; train on with --training.init-from {out} and another --out")
     facts = read_facts(out, needed=("task", "fingerprint", "threads", "torch", "shared"))
     has_state = (out / STATE).is_file() or (out / PREVIOUS).is_file()
     if not has_state and any((out / name).is_file() for name in (MODEL, METRICS)):
