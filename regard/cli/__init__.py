@@ -30,6 +30,9 @@ app.command(
 app.command("regard.cli.translate:translate", name="translate", help="Translate, continue, classify or caption.")
 app.command("regard.cli.serve:serve", name="serve", help="Serve runs over HTTP, and a page to look inside.")
 app.command("regard.cli.evaluate:evaluate", name="evaluate", help="Measure a model on its test set or on your files.")
+app.command(
+    "regard.cli.calibrate:calibrate", name="calibrate", help="Fit how sure a translator is, and show how well it knows."
+)
 app.command("regard.cli.look:app", name="look", help="Draw what the model attends to.")
 app.command("regard.cli.probe:app", name="probe", help="Predict positions or tags from hidden states; ablate heads.")
 app.command(

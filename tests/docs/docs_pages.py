@@ -33,6 +33,7 @@ VERBS = (
     "translate",
     "evaluate",
     "import",
+    "calibrate",
     "export",
     "look",
     "look tree",

@@ -33,7 +33,7 @@ NOT_EXECUTED = {
     "source .venv/bin/activate": "the environment is that of the tests",
 }
 NEEDS_A_NETWORK = "regard data fetch"  # a small folder of the same shape stands in for what it makes
-DEPENDS_ON_WEIGHTS = {"train", "translate", "evaluate", "look", "demo"}
+DEPENDS_ON_WEIGHTS = {"train", "translate", "evaluate", "calibrate", "look", "demo"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 TRAINED_PAGES = ("docs/index.md", "docs/tutorial.md", "docs/python.md")
 READERS_FILES = ("YOUR.tsv", "pairs.tsv", "train.en", "train.fr")  # what README may say "your files" with
