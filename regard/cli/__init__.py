@@ -46,6 +46,7 @@ app.command(
     help_epilogue=EPILOGUE,
 )
 app.command("regard.cli.describe:describe", name="describe", help="Print the modules of a preset, a recipe or a run.")
+app.command("regard.cli.import_model:import_model", name="import", help="Make a run of another program's model.")
 app.command("regard.cli.export:export", name="export", help="Write a run for another program.")
 app.command("regard.cli.pack:pack", name="pack", help="Put a run into one file.")
 data = App(name="data", help="List, fetch and inspect corpora.")
