@@ -56,7 +56,8 @@ PREVIOUS, VALIDATED = "training.previous.safetensors", "training.validated.safet
 LEXICON = "lexicon.safetensors"
 PICTURES = "pictures"  # in data/
 EVALUATION = "evaluation.json"  # the report of `regard evaluate RUN --save`
-PACKED = (RECIPE, FACTS, MODEL, SOURCE, TARGET, LEXICON, EVALUATION, "metrics.jsonl", "curve.svg")
+SEAL = "seal.json"
+PACKED = (RECIPE, FACTS, MODEL, SOURCE, TARGET, LEXICON, SEAL, EVALUATION, "metrics.jsonl", "curve.svg")
 LOCK = ".lock"  # who trains into the directory
 
 

@@ -141,7 +141,12 @@ def test_every_verb_takes_a_packed_run(
     said = load(run, threads=1).translate(text).text
     shutil.rmtree(run)
     assert load(place, threads=1).translate(text).text == said and load(place).run.path.name == "letters"
-    for words in (["describe", str(place)], ["evaluate", str(place)], ["translate", str(place), text]):
+    for words in (
+        ["describe", str(place)],
+        ["verify", str(place)],
+        ["evaluate", str(place)],
+        ["translate", str(place), text],
+    ):
         assert main(words) == 0
     assert said in capsys.readouterr().out
     assert main(["evaluate", str(place), "--save"]) == 2 and "is packed" in capsys.readouterr().err
