@@ -39,6 +39,7 @@ class LibreTranslateAnswer(BaseModel):
 
 
 class DetectBody(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"q": "Frankreich"}]})
     q: str | list[str] = Field(min_length=1)
     api_key: str | None = None
 

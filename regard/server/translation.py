@@ -70,19 +70,17 @@ class Translation:
         raise bad(f"{names[0]} is not available as a target language from {names[1]}")
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
-        """The languages of each text, most probable first. Without a classifier the only source language, of which
-        nobody is sure: confidence 0."""
+        """The languages of each text, most probable first. Of a text without any, and without a classifier, it is the
+        source language of the first run, with confidence 0."""
         detector = self.service.detector
-        if detector is not None:
-            results = await self.service.translate(detector, [text or " " for text in texts])
-            return [
-                [Detection(language_code(name) or name, 100 * share) for name, share in result.probabilities.items()]
-                for result in results
-            ]
         sources = self.sources()
+        unsure = [Detection(sources[0], 0.0)] if sources else []
+        if detector is not None:
+            results = await self.service.translate(detector, texts)
+            return [_detections(result) or unsure for result in results]
         if len(sources) != 1:
             raise bad("auto: no classifier of languages is served; name the source language")
-        return [[Detection(sources[0], 0.0)] for _ in texts]
+        return [unsure for _ in texts]
 
     # --- texts ---------------------------------------------------------------------------------------------------
 
@@ -115,6 +113,11 @@ class Translation:
             if result.problem is not None:
                 raise bad(f"Invalid request: {result.problem}")
         return results
+
+
+def _detections(result: Result) -> list[Detection]:
+    """None of an empty text."""
+    return [Detection(language_code(name) or name, 100 * share) for name, share in result.probabilities.items()]
 
 
 def _translated(document: SegmentedText, results: Sequence[Result], alternatives: int) -> Translated:
