@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 
@@ -38,7 +38,14 @@ from regard.files import cannot_write, discard, part_of, whole_name, write_bytes
 from regard.kernels.fusion import fuse
 from regard.models.build import build_model
 from regard.models.seq2seq import Model
-from regard.weights import load_weights, need, read_tensors, write_tensors
+from regard.weights import (
+    check_finite,
+    check_names_and_shapes,
+    load_weights,
+    need,
+    read_tensors,
+    write_tensors,
+)
 
 FORMAT = 2
 RECIPE, FACTS, MODEL, STATE = "recipe.toml", "run.json", "model.safetensors", "training.safetensors"
@@ -90,12 +97,24 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     plan = read_plan(path)
     source, target = read_codecs(path, plan)
     shared = source is target
-    model = fuse(build_model(plan.model, source.size, target.size, shared, plan.training.seed))
     file = path / f"{weights}.safetensors"
     if not file.is_file() and weights == "model":
         raise UserError(f"{file} is missing: the run has had no validation yet; continue with {resume_line(path)}")
+    sizes = source.size, target.size, shared, plan.training.seed
+    with torch.device("meta"):  # what the file does not hold is refused before memory is taken for it
+        check_names_and_shapes(build_model(plan.model, *sizes), file)
+    model = fuse(build_model(plan.model, *sizes))
     load_weights(model, read_tensors(file)[0], str(file))
-    return Run(path, plan, facts["task"], source, target, model.eval(), facts)
+    check_finite(model, str(file))
+    return Run(path, plan, _task(facts, path), source, target, model.eval(), facts)
+
+
+def _task(facts: dict[str, Any], path: Path) -> Task:
+    task = facts["task"]
+    if task not in get_args(Task):
+        known = ", ".join(get_args(Task))
+        raise UserError(f"{path / FACTS}: task = {task!r} is unknown; this regard knows {known}; restore the file")
+    return task
 
 
 def start_run(
@@ -160,7 +179,7 @@ def read_facts(path: Path, needed: Sequence[str] = ("task",)) -> dict[str, Any]:
     try:
         facts = json.loads(data.decode())
         run_format = facts["format"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise UserError(f"{file} is damaged: it is not a record with a format; restore it or train again") from None
     if run_format != FORMAT:
         raise UserError(
@@ -202,11 +221,13 @@ def read_examples(path: Path, split: str) -> list[Example]:
     file = path / "data" / f"{split}.jsonl"
     need(file)
     examples = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n")[:-1], start=1):
+    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], start=1):
         try:
-            pair = json.loads(line)
+            pair = json.loads(line.decode())
+            if not (isinstance(pair["source"], str) and isinstance(pair["target"], str)):
+                raise TypeError
             examples.append(Example(pair["source"], pair["target"]))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise UserError(f"{file}:{number}: this is not a pair; restore the file or train again") from None
     return examples
 

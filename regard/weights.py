@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from regard.errors import UserError
 from regard.files import write_bytes
 
 Weights = dict[str, Tensor]
+OTHER = "it belongs to another recipe"
 
 
 def weights_of(model: nn.Module) -> Weights:
@@ -30,17 +32,38 @@ def clone_weights(weights: Weights) -> Weights:
     return {name: tensor.clone() for name, tensor in weights.items()}
 
 
+def check_names_and_shapes(model: nn.Module, file: Path) -> None:
+    """Refuse a file whose header is not that of these weights; nothing but the header is read."""
+    need(file)
+    try:
+        with safe_open(file, framework="pt") as opened:
+            shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+    except (SafetensorError, ValueError, RuntimeError, OSError, OverflowError) as error:
+        raise damaged(file, error) from None
+    _check_names(weights_of(model).keys(), shapes.keys(), str(file))
+    for name, tensor in weights_of(model).items():
+        if tuple(tensor.shape) != shapes[name]:
+            raise UserError(
+                f"{file}: {name!r} has the shape {shapes[name]}, and the model has {tuple(tensor.shape)}; {OTHER}"
+            )
+
+
+def check_finite(model: nn.Module, where: str) -> None:
+    """Refuse weights that are no numbers: they would give an output without a word."""
+    for name, tensor in weights_of(model).items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise UserError(f"{where}: {name!r} holds values that are not finite; restore the file or train again")
+
+
 @torch.no_grad()
 def load_weights(model: nn.Module, weights: Weights, where: str) -> None:
     """Copy the values into the model; names and shapes must be the model's. `where` is named in errors."""
     own = weights_of(model)
-    for name in [*own, *weights]:
-        if name not in own or name not in weights:
-            problem = f"holds {name!r}, which the model lacks" if name in weights else f"lacks {name!r}"
-            raise UserError(f"{where} {problem}: it is damaged or belongs to another recipe; restore it or train again")
+    _check_names(own.keys(), weights.keys(), where)
+    for name in own:
         if own[name].shape != weights[name].shape or own[name].dtype != weights[name].dtype:
             shapes = f"{tuple(weights[name].shape)}, and the model has {tuple(own[name].shape)}"
-            raise UserError(f"{where}: {name!r} has the shape {shapes}; it belongs to another recipe")
+            raise UserError(f"{where}: {name!r} has the shape {shapes}; {OTHER}")
     for name, tensor in own.items():
         tensor.copy_(weights[name])
 
@@ -59,12 +82,25 @@ def read_tensors(path: Path) -> tuple[Weights, dict[str, Any]]:
         with safe_open(path, framework="pt") as file:
             header = json.loads((file.metadata() or {})["regard"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if header["digest"] != _digest(tensors, header["numbers"]):
+        if not isinstance(header, dict) or not isinstance(header.get("numbers"), dict):
+            raise ValueError("its header is not one of regard's")
+        if header.get("digest") != _digest(tensors, header["numbers"]):
             raise ValueError("its checksum is wrong")
         return tensors, header["numbers"]
-    except (SafetensorError, ValueError, KeyError, RuntimeError, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path} is damaged ({reason}); restore it or train again") from None
+    except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, RecursionError, OSError) as error:
+        raise damaged(path, error) from None
+
+
+def damaged(path: Path, error: Exception) -> UserError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return UserError(f"{path} is damaged ({reason}); restore it or train again")
+
+
+def _check_names(own: Collection[str], given: Collection[str], where: str) -> None:
+    for name in [*own, *given]:
+        if name not in own or name not in given:
+            problem = f"holds {name!r}, which the model lacks" if name in given else f"lacks {name!r}"
+            raise UserError(f"{where} {problem}: it is damaged or belongs to another recipe; restore it or train again")
 
 
 def _digest(tensors: Weights, numbers: dict[str, Any]) -> str:

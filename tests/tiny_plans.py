@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.config import Plan, TokenizerPlan, TrainingPlan, Tree, plan_model, settle
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 
 
 def tiny_plan(*trees: Tree) -> Plan:

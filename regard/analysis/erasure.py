@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from regard.analysis.maps import word_groups
 from regard.analysis.view import SourceWord
-from regard.config.settings import CELL
+from regard.config.values import CELL
 from regard.data.sources import EncodedImage, Source
 from regard.errors import UserError
 

@@ -19,7 +19,7 @@ from regard.config import (
     settle,
     shipped_recipes,
 )
-from regard.config.settings import IMAGE_ENCODERS, Positive
+from regard.config.values import IMAGE_ENCODERS, Positive
 from regard.errors import UserError
 
 VOCABULARY = 8000  # assumed where no run has one

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Engine, Natural, Positive
+from regard.config.values import Engine, Natural, Positive
 from regard.errors import UserError
 
 if TYPE_CHECKING:

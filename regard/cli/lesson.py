@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from regard.config.settings import Positive
+from regard.config.values import Positive
 from regard.errors import UserError
 
 

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Natural
+from regard.config.values import Natural
 from regard.errors import UserError
 from regard.files import check_writable
 from regard.plotting import check_ending

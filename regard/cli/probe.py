@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from regard.cli.progress import progress_bar
-from regard.config.settings import Positive
+from regard.config.values import Positive
 
 app = App(name="probe", help_format="plaintext", usage="Usage: regard probe [ablation|roles] RUN [OPTIONS]")
 Json = Annotated[bool, Parameter(name="--json", negative="")]

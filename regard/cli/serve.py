@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from regard.config.settings import Engine, Positive
+from regard.config.values import Engine, Positive
 from regard.errors import UserError
 from regard.server.settings import ServerSettings
 

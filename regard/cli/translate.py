@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 from cyclopts import Parameter
 from pydantic import Field
 
+from regard.cli.bulk import join_shards, refuse_with_shard, translate_shard_of
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Engine, LanguageCode, Positive
+from regard.config.values import Engine, LanguageCode, Positive
 from regard.errors import UserError
 from regard.formats.unit import LanguagePair, UnitChoice
 
 if TYPE_CHECKING:
     from io import BufferedReader
+
+    from regard.pipeline import Result
 
 
 def translate(
@@ -35,6 +38,9 @@ def translate(
     engine: Engine = "auto",
     threads: Positive | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    shard: str | None = None,
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    merge: Path | None = None,
     only: UnitChoice = "untranslated",
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None,
     memory: Path | None = None,
@@ -74,6 +80,13 @@ def translate(
         CPU threads.
     json
         One JSON object a line, with text, score, tokens and whether the output is finished.
+    shard
+        i/n: translate part i (from 0) of n of a large --input into chunks in the folder --output; env: as torchrun or
+        a job array of Slurm number their processes.
+    resume
+        With --shard: keep the chunks that are whole.
+    merge
+        Join the chunks of all shards in --output into this file; without texts to translate.
     only
         In a translators' file: its untranslated units, also the fuzzy ones (that need review), or all.
     threshold
@@ -85,7 +98,11 @@ def translate(
     target_language
         Language of its targets.
     """
-    from regard.analysis.alignment import pharaoh
+    if merge is not None:
+        return join_shards(input, output, merge)
+    if shard is not None:
+        refuse_with_shard(bool(text or alignments or ensemble or json))
+        return translate_shard_of(run, input, output, shard, resume, search, engine, threads)
     from regard.cli.translate_file import translate_translation_file
     from regard.formats.reading import format_of
     from regard.pipeline import Translator, load, output_line, require
@@ -112,14 +129,24 @@ def translate(
         for number, result in enumerate(pipeline.translate_stream(texts, search, progress), start=1):
             file.write(output_line(number, result, search.n_best, json, escape=not text) + "\n")
             if alignments is not None:
-                alignment_file.write(pharaoh(result.alignment(attention)) + "\n")
+                alignment_file.write(_alignment_line(result, attention))
             if result.problem:
                 print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
             truncated += result.truncated
+    _report_truncated(truncated, len(texts))
+    return 0
+
+
+def _alignment_line(result: Result, attention: str | None) -> str:
+    from regard.analysis.alignment import pharaoh
+
+    return pharaoh(result.alignment(attention)) + "\n"
+
+
+def _report_truncated(truncated: int, total: int) -> None:
     if truncated:
         longer = "raise --max-tokens for more"
-        print(f"regard: {truncated} of {len(texts)} outputs reached the length limit; {longer}", file=sys.stderr)
-    return 0
+        print(f"regard: {truncated} of {total} outputs reached the length limit; {longer}", file=sys.stderr)
 
 
 def _read_texts(arguments: tuple[str, ...], path: Path | None) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from regard.config.data_settings import DataSettings
 from regard.config.plan import ModelPlan, Plan, TrainingPlan, plan_model
-from regard.config.settings import CELL, IMAGE_ENCODERS, DataSettings, Settings, TrainingSettings
+from regard.config.settings import Settings, TrainingSettings
+from regard.config.values import CELL, IMAGE_ENCODERS
 from regard.errors import UserError
 
 

@@ -30,16 +30,28 @@ def read_recipe(name: str) -> Tree:
     """A TOML file, or the name of one that ships with the package, as a plain tree."""
     shipped = shipped_recipes()
     path = shipped.get(name) or Path(name)
-    if not path.is_file():
+    if "\0" in name or not path.is_file():
         raise UserError(
             f"there is no recipe {name!r}: give a TOML file or one of {', '.join(shipped)}{near(name, shipped)}"
         )
     if path.suffix in (".tsv", ".jsonl", ".gz", ".txt"):
         raise UserError(f"{name} is not a recipe; to train on the pairs in it: regard train --data.pairs {name}")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return read_toml(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
         raise UserError(f"{path} is not TOML: {error}") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot read it: {error.strerror or error}") from None
+
+
+def read_toml(text: str, where: str) -> Tree:
+    """A tree of plain values. Numbers of thousands of digits and thousands of levels are refused, too."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise UserError(f"{where} is not TOML that can be read: its values are nested too deeply") from None
+    except ValueError as error:  # of tomllib, or of a number with too many digits
+        raise UserError(f"{where} is not TOML: {error}") from None
 
 
 def merge(*trees: Tree) -> Tree:
@@ -57,7 +69,7 @@ def settle(*trees: Tree, where: str = "settings") -> Settings:
     try:
         settings = Settings.model_validate(merge(*trees))
     except ValidationError as error:
-        raise UserError(first_problem(error, where)) from None
+        raise UserError(first_problem(error, where) or str(error)) from None
     check(settings)
     return settings
 
@@ -78,11 +90,7 @@ def recipe_text(plan: Plan) -> str:
 
 def parse_plan(text: str, where: str) -> Plan:
     """The plan that `recipe_text` wrote."""
-    try:
-        tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{where} is not TOML: {error}") from None
-    settings = settle(tree, where=where)
+    settings = settle(read_toml(text, where), where=where)
     return Plan(
         settings.data,
         TokenizerPlan.model_validate(_complete(settings, "tokenizer", TokenizerPlan, where)),

@@ -9,17 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Never
 
+from regard.config.data_settings import DataSettings
 from regard.config.presets import preset_fields
 from regard.config.section import Closed, Section
-from regard.config.settings import (
-    DataSettings,
-    ModelFields,
-    ModelSettings,
-    SearchSettings,
-    TokenizerFields,
-    TokenizerKind,
-    TrainingFields,
-)
+from regard.config.settings import ModelFields, ModelSettings, SearchSettings, TokenizerFields, TrainingFields
+from regard.config.values import TokenizerKind
 
 
 class TokenizerPlan(Closed, TokenizerFields[Never]):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Any, TypeVar
+from unicodedata import category
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Open = TypeVar("Open")  # the type of a field that is left open: None in Settings, Never in a Plan
 SectionType = TypeVar("SectionType", bound="Section")
@@ -12,6 +13,13 @@ SectionType = TypeVar("SectionType", bound="Section")
 
 class Section(BaseModel):
     """A frozen record that refuses keys it does not know."""
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _refuse_what_is_no_text(cls, value: Any) -> Any:
+        if isinstance(value, str) and (value == "" or any(category(letter) in ("Cc", "Cs") for letter in value)):
+            raise ValueError("a text without control characters is needed; leave it out, or give one")
+        return value
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True, validate_default=True

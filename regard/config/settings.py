@@ -11,74 +11,27 @@ from typing import Annotated, Generic, Literal
 
 from pydantic import Field
 
+from regard.config.data_settings import DataSettings
 from regard.config.section import Open, Section, by_preset, chosen, default, with_choices
-
-Range = Annotated[str, Field(pattern=r"^\d+-\d+$")]
-Positive = Annotated[int, Field(gt=0)]
-Natural = Annotated[int, Field(ge=0)]
-Place = Annotated[int, Field(ge=0, strict=True)]  # of a token, from 0
-LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]  # BCP 47
-Share = Annotated[float, Field(ge=0, lt=1)]
-
-EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
-TokenizerKind = Literal["character", "decomposed", "symbol", "word", "bpe", "unigram"]
-DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
-ScoreKind = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
-Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)
-Positions = Literal["none", "learned", "sinusoidal", "rotary", "alibi"]
-IMAGE_ENCODERS = ("grid", "patches")
-CELL = 8  # pixels of the side of a cell: what one position of an image's memory stands for
-
-
-class DataSettings(Section):
-    """Where the pairs come from: an embedded corpus, a folder made by `regard data fetch`, or files of your own."""
-
-    corpus: str | None = None
-    """an embedded corpus (see `regard data list`) or a folder with train.tsv, dev.tsv and test.tsv"""
-    source: str | None = None
-    """a text file with one source a line (.gz allowed)"""
-    target: str | None = None
-    """the parallel file with one target a line"""
-    pairs: str | None = None
-    """a file of pairs: .tsv (source TAB target), .jsonl ({"source": …, "target": …}), COCO or Flickr8k; .gz allowed"""
-    dev_source: str | None = None
-    """development sources; without them some pairs are held out"""
-    dev_target: str | None = None
-    """development targets"""
-    dev_pairs: str | None = None
-    """development pairs as .tsv or .jsonl"""
-    test_source: str | None = None
-    """test sources; without them some pairs are held out"""
-    test_target: str | None = None
-    """test targets"""
-    test_pairs: str | None = None
-    """test pairs as .tsv or .jsonl"""
-    images: str | None = None
-    """the folder of the images that the sources name (without it: the folder of the training file)"""
-    source_language: LanguageCode | None = None
-    """language of the sources, as en or pt-BR (without it: that of the corpus, if known)"""
-    target_language: LanguageCode | None = None
-    """language of the targets"""
-    fuzzy: bool = False
-    """translators' files: units that need review are taken, too"""
-    examples: Positive | None = None
-    """how many training examples an embedded corpus generates"""
-    dev_examples: Positive | None = None
-    """how many pairs are held out for development"""
-    test_examples: Positive | None = None
-    """how many pairs are held out for the test"""
-    pair: str = "en-fr"
-    """dates: locale of the source, a hyphen, locale of the target (or iso)"""
-    digits: Positive = 3
-    """addition: most digits of a summand"""
-    lengths: Range = "1-20"
-    """reverse, sort, copy: lengths of the inputs in train and dev"""
-    test_lengths: Range | None = None
-    """reverse, sort, copy: lengths of the test inputs, where they should differ"""
-    max_tokens: Positive = 256
-    """training pairs with a longer side are left out, counted and reported"""
-    seed: Natural = 1
-    """for generating an embedded corpus and for choosing the held-out pairs"""
+from regard.config.values import (  # noqa: F401
+    CELL,
+    IMAGE_ENCODERS,
+    DecoderKind,
+    EncoderKind,
+    Engine,
+    LanguageCode,
+    Natural,
+    Place,
+    Positions,
+    Positive,
+    Range,
+    ScoreKind,
+    Seed,
+    Several,
+    Share,
+    TokenizerKind,
+    Width,
+)
 
 
 class TokenizerFields(Section, Generic[Open]):
@@ -126,19 +79,19 @@ class ModelFields(Section, Generic[Open]):
     """the state of a recurrent network before the first token it reads"""
     pointer: bool | Open = default(False)
     """tokens of the source can be copied (pointer-generator): for names and numbers; needs one vocabulary"""
-    width: Positive | Open = chosen("128, or 256 where there is much to learn from", 256)
+    width: Width | Open = chosen("128, or 256 where there is much to learn from", 256)
     """width of states and embeddings"""
-    encoder_width: Positive | None = chosen("width")
+    encoder_width: Width | None = chosen("width")
     """width of the encoder, where it differs"""
-    decoder_width: Positive | None = chosen("width")
+    decoder_width: Width | None = chosen("width")
     """width of the decoder, where it differs"""
-    depth: Positive | Open = by_preset(1)
+    depth: Several | Open = by_preset(1)
     """layers of encoder and decoder"""
-    encoder_depth: Natural | None = chosen("depth")
+    encoder_depth: Annotated[int, Field(ge=0, le=2**10)] | None = chosen("depth")
     """layers of the encoder, where they differ; 0: a Transformer's memory is the word vectors themselves"""
-    decoder_depth: Positive | None = chosen("depth")
+    decoder_depth: Several | None = chosen("depth")
     """layers of the decoder, where they differ"""
-    heads: Positive | Open = default(4)
+    heads: Several | Open = default(4)
     """attention heads"""
     head_layout: Literal["split", "full"] | Open = default("split")
     """split: width/heads each, concatenated; full: every head has the full width, then a linear layer resizes"""
@@ -146,9 +99,9 @@ class ModelFields(Section, Generic[Open]):
     """self-attention: queries, keys and values by learned matrices, or the states themselves"""
     residuals: bool | Open = default(True)
     """residual connections around the sublayers of Transformers and convolutions"""
-    ffn_width: Positive | None = chosen("4 × the width of the side")
+    ffn_width: Width | None = chosen("4 × the width of the side")
     """hidden width of the feed-forward layers"""
-    kernel: Positive | Open = default(3)
+    kernel: Several | Open = default(3)
     """width of a convolution, in tokens"""
     positions: Positions | Open = chosen(
         "the preset's; else rotary where a Transformer learns sentences, or sinusoidal", "sinusoidal"
@@ -156,7 +109,7 @@ class ModelFields(Section, Generic[Open]):
     """positional encoding of a Transformer or a convolution"""
     position_combine: Literal["add", "multiply", "concatenate"] | Open = default("add")
     """how learned or sinusoidal positions are combined with the embeddings"""
-    max_positions: Positive | Open = default(1024)
+    max_positions: Annotated[int, Field(gt=0, le=2**20)] | Open = default(1024)
     """rows of the learned position table; longer inputs are refused"""
     norm: Literal["pre", "post", "none"] | Open = default("pre")
     """where layer norm stands in each residual block"""
@@ -166,7 +119,7 @@ class ModelFields(Section, Generic[Open]):
     """output layer = target embeddings (and = source embeddings, where the vocabulary is shared)"""
     dropout: Share | Open = chosen("0 to 0.3, less where there is more to learn from", 0.0)
     """on embeddings and the output of every sublayer"""
-    image_size: Positive | Open = default(64)
+    image_size: Width | Open = default(64)
     """width and height in pixels that images are resized to, a multiple of 8"""
     augment: Share | Open = default(0.0)
     """how far images are shifted, scaled, rotated and tinted in training, as a share of their side"""
@@ -231,24 +184,24 @@ class TrainingFields(Section, Generic[Open]):
     """stop after so many validations without an improvement (early stopping)"""
     average: Natural | Open = chosen("5 for sentences, else 0", 0)
     """checkpoint averaging: so many last validations; used where the average is better on dev; 0: off"""
-    seed: Natural = 1
+    seed: Seed = 1
     """for initial weights, order of batches, dropout and BPE dropout"""
-    threads: Positive | None = chosen("all cores, shared out among the microbatches")
+    threads: Several | None = chosen("all cores, shared out among the microbatches")
     """CPU threads of a process"""
-    microbatches: Positive | Open = chosen("2 for a long run of heavy steps without threads, else 1", 1)
+    microbatches: Several | Open = chosen("2 for a long run of heavy steps without threads, else 1", 1)
     """parts of a batch, each with dropout of its own, whose gradients are summed (gradient accumulation)"""
-    processes: Positive | None = chosen("the faster of one and as many as microbatches, timed on a few batches")
+    processes: Several | None = chosen("the faster of one and as many as microbatches, timed on a few batches")
     """processes that compute the microbatches; their number does not change the result"""
 
 
 class SearchSettings(Section):
     """How an output is searched for."""
 
-    beams: Positive = 5
+    beams: Several = 5
     """hypotheses kept for each sentence; 1: greedy search"""
-    n_best: Positive = 1
+    n_best: Several = 1
     """hypotheses returned for each sentence"""
-    length_penalty: Annotated[float, Field(ge=0)] = 1.0
+    length_penalty: Annotated[float, Field(ge=0, le=100)] = 1.0
     """log-probability / length^this ranks finished hypotheses"""
     sample: bool = False
     """draw from the distribution instead of searching"""
@@ -258,7 +211,7 @@ class SearchSettings(Section):
     """sampling: only the k most probable tokens (0: all)"""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
     """sampling: only the most probable tokens that together reach p"""
-    seed: Natural = 1
+    seed: Seed = 1
     """for sampling"""
     max_tokens: Positive | None = None
     """most tokens of an output (without it: 2 × source + 50)"""

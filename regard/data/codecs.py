@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from regard.config import Plan
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec

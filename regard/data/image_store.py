@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.config.settings import CELL
+from regard.config.values import CELL
 from regard.data.image_codec import ImageCodec, reason, split_reference
 from regard.data.images import Unreadable
 from regard.data.sources import EncodedImage, pad_images

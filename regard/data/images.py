@@ -17,6 +17,8 @@ from regard.errors import UserError
 from regard.files import write_bytes
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+# By content, whatever a file is called; no format for which Pillow would start another program, as it does for EPS.
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 MOST_PIXELS = 64_000_000  # an image of more is refused before it is unpacked: it may be a decompression bomb
 WHITE = (255, 255, 255)
 
@@ -37,7 +39,7 @@ def read_image(path: str | Path, side: int) -> np.ndarray | Unreadable:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on damaged metadata, or large images: judged below
-            with Image.open(path) as opened:
+            with Image.open(path, formats=FORMATS) as opened:
                 width, height = opened.size
                 if width * height > MOST_PIXELS:
                     return Unreadable(_too_large(width, height))
@@ -76,9 +78,12 @@ def _on_white(image):
     from PIL import Image
 
     if image.mode.startswith(("I", "F")):  # more than 8 bits of grey, which a plain conversion would cut off
-        values = np.asarray(image, np.float64)
-        deep = image.mode != "F" or values.max() > 1
-        image = Image.fromarray(np.clip(values * (255 / 65535 if deep else 255), 0, 255).astype(np.uint8))
+        values = np.asarray(image)  # scaled a few rows at a time: floats of all would take eight times the image
+        scale = 255 / 65535 if image.mode != "F" or values.max() > 1 else 255
+        grey = np.empty(values.shape, np.uint8)
+        for first in range(0, len(values), 64):
+            grey[first : first + 64] = np.clip(values[first : first + 64] * float(scale), 0, 255)
+        image = Image.fromarray(grey)
     if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
         clear = image.convert("RGBA")
         white = Image.new("RGBA", clear.size, (*WHITE, 255))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from regard.config.settings import LanguageCode
+from regard.config.values import LanguageCode
 from regard.errors import UserError
 from regard.files import write_text
 

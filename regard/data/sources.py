@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from regard.config.settings import CELL
+from regard.config.values import CELL
 from regard.data.vocabulary import EOS, PAD
 
 

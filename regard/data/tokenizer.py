@@ -12,7 +12,7 @@ from pathlib import Path
 import tokenizers
 from tokenizers import decoders, pre_tokenizers
 
-from regard.config.settings import TokenizerKind
+from regard.config.values import TokenizerKind
 from regard.data.codec_file import codec_content, write_codec
 from regard.data.masking import SYMBOL, PlaceholderSymbols
 from regard.data.sources import Source, token_ids

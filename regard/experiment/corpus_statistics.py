@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from regard.config import ModelPlan
-from regard.config.settings import CELL
+from regard.config.values import CELL
 from regard.data.corpus import Example
 from regard.data.inventory import Inventory, take_inventory
 from regard.data.placeholders import difference, find_placeholders

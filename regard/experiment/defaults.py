@@ -6,7 +6,7 @@ import math
 
 from regard.config import ModelPlan, TokenizerPlan, TrainingSettings
 from regard.config.check import check_model
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 from regard.data.corpus import Corpus
 from regard.data.inventory import Inventory
 from regard.errors import UserError

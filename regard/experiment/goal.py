@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from regard.config import ModelPlan, TokenizerPlan
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 from regard.experiment.tokenizer_defaults import SPELT
 
 # sentences: texts with many right answers. strings: short outputs of a user's own pairs that are right or wrong, such

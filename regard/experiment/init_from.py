@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.checkpoint import load_run, read_facts, read_plan
 from regard.config import ModelPlan, ModelSettings, Settings, TokenizerSettings, model_fields, plan_model
 from regard.config.check import check_model
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 from regard.errors import UserError
 from regard.models.seq2seq import Model
 

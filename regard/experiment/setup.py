@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regard.checkpoint import read_codecs
 from regard.config import Plan, Settings
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 from regard.data.batches import Pairs, encode_pairs
 from regard.data.codecs import SourceCodec, TargetCodec, train_codecs
 from regard.data.corpus import Corpus, Example, Task, load_corpus

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.config import ModelPlan, TokenizerSettings
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 from regard.data.inventory import Inventory
 from regard.experiment.choice import Choice, Choices
 from regard.experiment.corpus_statistics import CorpusStatistics

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from regard.checkpoint import Run
 from regard.config import SearchSettings
-from regard.config.settings import Engine
+from regard.config.values import Engine
 from regard.data.sources import Source, token_ids
 from regard.errors import UserError
 from regard.inference.batching import AnyModel, ProgressCallback, TooLong, decode, evaluating

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from regard.config import ModelPlan
-from regard.config.settings import CELL, IMAGE_ENCODERS
+from regard.config.values import CELL, IMAGE_ENCODERS
 from regard.models.classifier import ClassifierModel
 from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.models.language import LanguageModel, TransformerReader

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from regard.checkpoint import load_run
-from regard.config.settings import Engine
+from regard.config.values import Engine
 from regard.errors import UserError
 from regard.inference.engine import DecodingModel
 from regard.pipeline.captioner import Captioner

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from regard.checkpoint import package_version
-from regard.config.settings import Engine
+from regard.config.values import Engine
 from regard.errors import UserError
 from regard.server.access import Access
 from regard.server.apertium import apertium_router

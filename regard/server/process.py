@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from regard.config.settings import Engine
+from regard.config.values import Engine
 from regard.errors import UserError
 from regard.server.access import read_keys
 from regard.server.application import ServerApp, app

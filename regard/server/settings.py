@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from regard.config.section import Section
-from regard.config.settings import Natural, Positive
+from regard.config.values import Natural, Positive
 
 Seconds = Annotated[float, Field(gt=0)]
 

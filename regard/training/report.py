@@ -73,11 +73,13 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     """The lines of metrics.jsonl; one cut short by a crash is left out."""
     lines: list[dict[str, Any]] = []
     if path.is_file():
-        for text in path.read_text(encoding="utf-8").splitlines():
+        for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                lines.append(json.loads(text))
-            except json.JSONDecodeError:
+                line = json.loads(text)
+            except (ValueError, RecursionError):
                 continue
+            if isinstance(line, dict) and isinstance(line.get("step"), int):
+                lines.append(line)
     return lines
 
 

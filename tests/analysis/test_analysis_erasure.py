@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.analysis.erasure import GREY, erase, source_words
-from regard.config.settings import CELL
+from regard.config.values import CELL
 from regard.data.sources import EncodedImage
 from regard.errors import UserError
 

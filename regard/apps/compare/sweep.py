@@ -12,8 +12,9 @@ from pathlib import Path
 
 from regard.checkpoint import is_run, read_facts
 from regard.child import python_command
-from regard.config import Tree, read_recipe, settle
+from regard.config import Tree, merge, read_recipe, settle
 from regard.errors import UserError
+from regard.experiment import run_experiment
 from regard.files import write_text
 
 FACTS = "sweep.json"
@@ -69,6 +70,10 @@ class Sweep:
             settle(read_recipe(self.recipe), self.settings, {"model": {"preset": preset}}, where="command line")
 
 
+CHILD = "from regard.apps.compare.sweep import train_child; sys.exit(train_child(sys.argv[1]))"
+INTERRUPTED = 130  # exit status
+
+
 def run_sweep(sweep: Sweep) -> Iterator[SweepRun]:
     """Each run once it is trained. Finished runs stay as they are, interrupted ones are resumed."""
     sweep.check()
@@ -79,32 +84,41 @@ def run_sweep(sweep: Sweep) -> Iterator[SweepRun]:
 
 
 def _train(sweep: Sweep, run: SweepRun) -> None:
-    words = [*python_command("from regard.cli import main; sys.exit(main())"), "train"]
-    if is_run(run.path):
-        words += ["--resume"]
-    else:
-        one_process: Tree = {"training": {"processes": 1}}  # the peak memory is that of one process
-        settings = {**one_process, **sweep.settings}
-        settings["training"] = {**one_process["training"], **sweep.settings.get("training", {}), "seed": run.seed}
-        words += [sweep.recipe, "--model.preset", run.preset, *_flags(settings)]
-    with subprocess.Popen([*words, "--out", str(run.path)]) as process:
+    resume = is_run(run.path)
+    one_process: Tree = {"training": {"processes": 1}}  # the peak memory is that of one process
+    of_run: Tree = {"training": {"seed": run.seed}, "model": {"preset": run.preset}}
+    settings = {} if resume else merge(read_recipe(sweep.recipe), one_process, sweep.settings, of_run)
+    job = json.dumps({"settings": settings, "out": str(run.path), "resume": resume})
+    with subprocess.Popen([*python_command(CHILD), job], stdout=subprocess.PIPE) as process:
+        answer = _read(process)
         status, usage = _wait(process)
-    if status == 130:
+    if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status != 0:
-        raise UserError(f"{run.path}: training ended with status {status}; its error is above")
+        raise UserError(f"{run.path}: {answer or f'its training ended with exit code {status}'}")
     scale = 1 if sys.platform == "darwin" else 1024  # Linux counts in KiB
     write_text(run.facts_file, json.dumps({"peak_bytes": usage * scale}) + "\n")
 
 
-def _flags(settings: Tree) -> list[str]:
-    """The settings as words of a command line."""
-    flags = []
-    for section, fields in settings.items():
-        for key, value in fields.items():
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            flags.append(f"--{section}.{key.replace('_', '-')}={text}")
-    return flags
+def train_child(job: str) -> int:
+    """One run in a process of its own. Progress goes to standard error, the reason of a failure to standard output."""
+    given = json.loads(job)
+    try:
+        result = run_experiment(settle(given["settings"], where="command line"), given["out"], given["resume"])
+    except UserError as error:
+        print(error)
+        return 2
+    return INTERRUPTED if result.status == "interrupted" else 0
+
+
+def _read(process: subprocess.Popen[bytes]) -> str:
+    """All that a child prints; on Ctrl-C, until it has saved and ended."""
+    assert process.stdout is not None
+    while True:
+        try:
+            return process.stdout.read().decode("utf-8", "replace").strip()
+        except KeyboardInterrupt:
+            continue
 
 
 def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from regard.apps.compare import Sweep, run_sweep
 from regard.apps.compare.measure import Measurement, Quality
 from regard.apps.compare.report import markdown, rank
 from regard.cli import main
+from regard.config import Tree
 
 SETTINGS = (
     "--steps=3", "--data.examples=80", "--data.dev-examples=10", "--data.test-examples=10", "--model.width=8",
@@ -67,20 +68,29 @@ def test_ranking_knows_which_way_is_up() -> None:
     assert "| a | 85.00 (80.00 to 90.00) | 10 | 5 | 7 | 1 | 1.0 |" in text and "| a | 85.0 |" in text
 
 
-def test_settings_become_flags_of_one_process_and_one_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commands: list[list[str]] = []
+def test_a_run_has_the_settings_of_the_sweep_one_process_and_one_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[Tree] = []
 
-    def refuse(words: list[str]) -> None:
-        commands.append(words)
+    def refuse(words: list[str], **_: object) -> None:
+        jobs.append(json.loads(words[-1])["settings"])
         raise InterruptedError
 
     monkeypatch.setattr("regard.apps.compare.sweep.subprocess.Popen", refuse)
     settings = {"training": {"steps": 3}, "tokenizer": {"shared": True}}
     with pytest.raises(InterruptedError):
         next(run_sweep(Sweep("reverse", ("lstm-dot",), 1, settings, tmp_path)))
-    assert {"--training.steps=3", "--training.seed=1", "--training.processes=1", "--tokenizer.shared=true"} < {
-        *commands[0]
-    }
+    assert {"steps": 3, "seed": 1, "processes": 1}.items() <= jobs[0]["training"].items()
+    assert jobs[0]["tokenizer"]["shared"] is True and jobs[0]["model"]["preset"] == "lstm-dot"
     with pytest.raises(InterruptedError):
         next(run_sweep(Sweep("reverse", ("lstm-dot",), 1, {"training": {"processes": 2}}, tmp_path)))
-    assert "--training.processes=2" in commands[1] and "--training.processes=1" not in commands[1]
+    assert jobs[1]["training"]["processes"] == 2
+
+
+def test_a_failed_training_is_one_line_with_its_reason(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c" / "lstm-dot-1").mkdir(parents=True)
+    (tmp_path / "c" / "lstm-dot-1" / "thesis.txt").write_text("precious")
+    assert main(["compare", "reverse", "--presets", "lstm-dot", "--out", str(tmp_path / "c"), *SETTINGS]) == 2
+    error = capfd.readouterr().err
+    assert error.count("\n") == 1 and "exists and is not an empty directory; choose another --out" in error
