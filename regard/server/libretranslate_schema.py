@@ -55,6 +55,17 @@ class SuggestAnswer(BaseModel):
     success: bool
 
 
+class TranslateFileBody(BaseModel):
+    file: bytes = Field(description="the file; its name says what kind it is")
+    source: str = Field(min_length=1)
+    target: str = Field(min_length=1)
+    api_key: str | None = None
+
+
+class TranslateFileAnswer(BaseModel):
+    translatedFileUrl: str  # noqa: N815
+
+
 class ServedLanguage(BaseModel):
     code: str
     name: str

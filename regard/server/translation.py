@@ -95,7 +95,7 @@ class Translation:
         documents = [segmented(text, format) for text in texts]
         segments = [segment for document in documents for segment in document.segments]
         search = model.pipeline.search_with(n_best=alternatives + 1) if alternatives else model.pipeline.search
-        results = await self._results(model, segments, search)
+        results = await self.results(model, segments, search)
         translated, start = [], 0
         for document in documents:
             own = results[start : start + len(document.places)]
@@ -103,7 +103,7 @@ class Translation:
             translated.append(_translated(document, own, alternatives))
         return translated
 
-    async def _results(self, model: ServedModel, segments: Sequence[str], search: SearchSettings) -> list[Result]:
+    async def results(self, model: ServedModel, segments: Sequence[str], search: SearchSettings) -> list[Result]:
         """As many requests to the model as its limit on texts asks for: a text may have many lines."""
         most = self.service.settings.texts
         results: list[Result] = []

@@ -36,7 +36,7 @@ libreTranslate.setApiEndpoint(url);
 const first = await libreTranslate.translate("abc", "en", "es");
 const detected = await libreTranslate.detect("Frankreich");
 translate.engine = "libre"; translate.url = url + "/translate"; translate.key = "any"; translate.from = "en";
-console.log(JSON.stringify([first.translatedText, typeof detected[0].confidence, await translate("abc", "es")]));
+console.log(JSON.stringify([first.translatedText, typeof detected.confidence, await translate("abc", "es")]));
 """
 
 
