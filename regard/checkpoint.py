@@ -10,6 +10,7 @@
     training.validated.safetensors  that of the last validation, with training.on_divergence = "halve"
     lexicon.safetensors       what shortlists are made of, where the vocabulary is large
     data/dev.jsonl, test.jsonl, metrics.jsonl, curve.svg
+    seal.json                 checksums, sample outputs and provenance, for `regard verify`
 
 Nothing in it is pickled. Only recipe.toml names places outside: the training files and the run of training.init_from,
 which only --resume reads. So a run can be moved, shared and used elsewhere; check those paths before you publish it.

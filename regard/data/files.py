@@ -73,8 +73,8 @@ def read_pairs(path: str | Path) -> Reading:
     kind = Path(path).name.lower().removesuffix(".gz").rpartition(".")[2]
     if kind not in ("tsv", "jsonl"):
         raise UserError(
-            f"{path}: pairs are read from .tsv (source TAB target), .jsonl or .conllu files, .gz allowed; "
-            "rename or convert it"
+            f"{path}: pairs are read from .tsv (source TAB target), .jsonl or .conllu files, .gz allowed, "
+            "and from translators' files (.tmx, .xliff, .po, .csv …); rename or convert it"
         )
     split = _tsv_columns if kind == "tsv" else _json_fields
     pairs: list[tuple[str, str, str]] = []

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from regard.data.examples import Example, Skipped
 from regard.data.files import Reading
-from regard.formats.reading import format_of, read_units
+from regard.errors import UserError
+from regard.formats.reading import format_of, is_one_language, read_folder, read_pair, read_units
 from regard.formats.unit import LanguagePair, LeftOut, Unit, UnitState
 
 _WHY: dict[UnitState, str] = {
@@ -20,13 +21,28 @@ _WHY: dict[UnitState, str] = {
 
 
 def is_translation_file(path: str | Path) -> bool:
-    """A file in one of the translators' formats."""
-    return format_of(path) is not None
+    """A file in one of the translators' formats, or a folder."""
+    return format_of(path) is not None or Path(path).is_dir()
 
 
 def read_translation_pairs(path: str | Path, languages: LanguagePair, fuzzy: bool = False) -> Reading:
     """The pairs of a file. `fuzzy`: also those that need review."""
+    if Path(path).is_dir():
+        return pairs_of(read_folder(Path(path), languages), fuzzy)
+    if is_one_language(path):
+        kind = Path(path).name
+        raise UserError(
+            f"{path}: {kind} holds the texts of one language; give both files as --data.source and --data.target, or "
+            "their folder as --data.pairs"
+        )
     return pairs_of(read_units(path, languages), fuzzy)
+
+
+def read_translation_pair(source: str | Path, target: str | Path) -> Reading | None:
+    """Two files of one language each: texts with the same key. None where they are not of one such format."""
+    if not is_one_language(source) or format_of(source) != format_of(target):
+        return None
+    return pairs_of(read_pair(Path(source), Path(target)))
 
 
 def pairs_of(units: Iterable[Unit | LeftOut], fuzzy: bool = False) -> Reading:

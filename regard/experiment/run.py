@@ -35,6 +35,7 @@ from regard.experiment.follow import METRICS, Follower, save_state
 from regard.experiment.held_out import held_out_pairs
 from regard.experiment.resume import extend_plan
 from regard.experiment.run_lock import RunLock
+from regard.experiment.seal import seal_run
 from regard.experiment.setup import Setup, assemble_setup, new_setup
 from regard.experiment.validation import make_validate
 from regard.files import write_text
@@ -254,6 +255,7 @@ def _finish(setup: Setup, state: TrainingState, selected: SelectedCheckpoint, ou
     curve = curve_svg(read_metrics(out / METRICS), setup.plan.training.metric, title)
     write_text(out / "curve.svg", curve)
     write_facts(out, facts)
+    seal_run(out)
 
 
 def _result(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import re
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from regard.errors import UserError
@@ -24,8 +27,12 @@ class TextFile:
     text: str
     encoding: str
 
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.text)]
+
     def line(self, position: int) -> int:
-        return self.text.count("\n", 0, position) + 1
+        return bisect_left(self._line_ends, position) + 1
 
     def place(self, position: int) -> str:
         return f"{self.path}:{self.line(position)}"
@@ -55,9 +62,14 @@ def read_bytes(path: str | Path) -> bytes:
         raise UserError(f"{path}: cannot read it: {error.strerror or error}") from None
 
 
+def bom_encoding(head: bytes) -> str | None:
+    """What a byte order mark says."""
+    return next((name for mark, name in _BOMS if head.startswith(mark)), None)
+
+
 def text_file(path: str | Path, data: bytes, encoding: str = "utf-8") -> TextFile:
     """Decoded by its byte order mark, or else as `encoding`."""
-    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), encoding)
+    encoding = bom_encoding(data) or encoding
     try:
         text = data.decode(encoding)
     except LookupError:

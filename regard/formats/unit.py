@@ -38,6 +38,7 @@ class Unit:
     languages: str = ""  # of both texts, as "en-US fr-CA", where the file names them for each unit
     plural: str = ""  # the number of the plural form, or its name (one, few, many …)
     native: Mapping[str, str] = field(default_factory=dict)  # canonical tag → the file's own markup
+    target_native: Mapping[str, str] = field(default_factory=dict)  # of the target, where its file is another
     spans: Mapping[str, FileSpan] = field(default_factory=dict)  # where in the file what is; each format has its names
 
 

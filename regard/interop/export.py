@@ -12,8 +12,8 @@ from regard.inference.ctranslate2.conversion import Precision
 from regard.interop.identity import PieceIdentity
 from regard.interop.places import check_place
 
-ExportFormat = Literal["ctranslate2"]
-ROUNDED = ("ctranslate2",)  # formats that hold int8, too
+ExportFormat = Literal["ctranslate2", "html"]
+ROUNDED = ("ctranslate2", "html")  # formats that hold int8, too
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,17 @@ def export_run(
     to: ExportFormat,
     out: Path | str,
     force: bool = False,
-    precision: Precision = "float32",
+    precision: Precision | None = None,
 ) -> Exported:
     """Write a run as `to` into `out`, which must not be there. What cannot be said in that format is refused.
 
-    force: also where the tokenizer gives other pieces. precision: float32, or int8 where the format has it.
+    force: also where the tokenizer gives other pieces. precision: float32, or int8 where the format has it; None: what
+    suits the format, int8 for html and float32 for the others.
     """
     place = Path(out)
     if to not in get_args(ExportFormat):
         raise UserError(f"--to {to} is unknown; formats: {', '.join(get_args(ExportFormat))}")
+    precision = precision or ("int8" if to == "html" else "float32")
     if precision != "float32" and to not in ROUNDED:
         raise UserError(f"--precision {precision}: {to} is written in float32; leave it out")
     check_place(place)
@@ -54,3 +56,8 @@ def export_run(
             from regard.interop.ctranslate2_folder import USAGE, write_ctranslate2
 
             return Exported(place, to, write_ctranslate2(run, place, precision, force), USAGE)
+        case "html":
+            from regard.interop.html_page import HTML_USAGE, write_html
+
+            write_html(run, place, precision)
+            return Exported(place, to, None, HTML_USAGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -92,10 +92,11 @@ def translate_file(
         options.threshold,
         f"{name}, {pipeline.run.path.name}",
     )
+    again = {id(unit) for unit in wanted}
     kept = [
-        Filling(unit, unit.target, "memory", review=unit.state == "fuzzy", note="")
+        Filling(replace(unit, native={**unit.native, **unit.target_native}), unit.target, "memory", False, "")
         for unit in units
-        if isinstance(unit, Unit) and "text" in unit.spans and unit.target and unit not in wanted
+        if isinstance(unit, Unit) and "text" in unit.spans and unit.target and id(unit) not in again
     ]  # a file of one language gets the targets that the output had
     write_bytes(output, filled(path, [*fillings, *machine, *kept], languages))
     counted = sum(isinstance(unit, Unit) and unit.state in ("translated", "fuzzy") for unit in units)

@@ -9,7 +9,7 @@ import pytest
 from regard.config import DataSettings
 from regard.data.corpus import load_corpus
 from regard.data.examples import Example
-from regard.data.translation_files import read_translation_pairs
+from regard.data.translation_files import read_translation_pair, read_translation_pairs
 from regard.errors import UserError
 from regard.formats.unit import LanguagePair
 
@@ -72,3 +72,31 @@ def test_a_memory_without_the_pair_says_what_was_left_out(tmp_path: Path) -> Non
     path = write_memory(tmp_path / "a.tmx", [("fr", "mot", "en", "word")] * 2)
     with pytest.raises(UserError, match=r"an empty corpus, no pair to use; 2 × no text in de"):
         load_corpus(DataSettings(pairs=str(path), source_language="de", target_language="fr"))
+
+
+def test_two_files_of_one_language_each(tmp_path: Path) -> None:
+    (tmp_path / "en.json").write_text('{"a": "One", "b": {"c": "Two"}, "d": "Three"}')
+    (tmp_path / "fr.json").write_text('{"b": {"c": "Deux"}, "a": "Un", "e": "Quatre"}')
+    reading = read_translation_pair(tmp_path / "en.json", tmp_path / "fr.json")
+    assert reading is not None
+    assert reading.examples == [Example("One", "Un"), Example("Two", "Deux")]
+    assert [skipped.why for skipped in reading.skipped] == ["no translation", "no text with this key in the source"]
+    with pytest.raises(UserError, match=r"holds the texts of one language; give both files"):
+        read_translation_pairs(tmp_path / "en.json", LanguagePair("en", "fr"))
+    assert read_translation_pair(tmp_path / "a.txt", tmp_path / "b.txt") is None
+
+
+def test_a_folder_of_many_formats_is_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "a.po").write_text(PO)
+    write_memory(tmp_path / "b.tmx", [("en", f"word {n}", "fr", f"mot {n}") for n in range(9)])
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "en.json").write_text('{"a": "One"}')
+    (tmp_path / "web" / "fr.json").write_text('{"a": "Un"}')
+    (tmp_path / "web" / "de.json").write_text('{"a": "Eins"}')
+    (tmp_path / "c.csv").write_text("en,fr,de\nTwo,Deux,Zwei\n")
+    corpus = load_corpus(DataSettings(pairs=str(tmp_path), source_language="en", target_language="fr"))
+    pairs = {pair for split in corpus.splits().values() for pair in split}
+    assert {Example("Save", "Enregistrer"), Example("One", "Un"), Example("Two", "Deux")} < pairs and len(pairs) == 12
+    assert f"{tmp_path}/web/de.json:1" in [skipped.where for skipped in corpus.skipped]
+    with pytest.raises(UserError, match=r"are of one language each; choose with --data\.source-language"):
+        load_corpus(DataSettings(pairs=str(tmp_path)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from regard.formats.reading import read_units
+from regard.formats.reading import is_one_language, read_units
 from regard.formats.unit import Filling, LanguagePair, LeftOut, Unit
 from regard.formats.writing import filled
 
@@ -99,7 +99,155 @@ XLIFF2 = """<?xml version="1.0" encoding="utf-8"?>
 </xliff>
 """
 
-SAMPLES = {"a.po": PO, "a.tmx": TMX, "a.1.xlf": XLIFF1, "a.2.xlf": XLIFF2}
+QT = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="fr" sourcelanguage="en">
+<context>
+    <name>Window</name>
+    <message>
+        <location filename="w.cpp" line="3"/>
+        <source>&amp;Save</source>
+        <comment>menu</comment>
+        <translation>&amp;Enregistrer</translation>
+    </message>
+    <message>
+        <source>Two
+lines<byte value="x1d"/></source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s)</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform/>
+        </translation>
+    </message>
+    <message>
+        <source>Old</source>
+        <translation type="vanished">Vieux</translation>
+    </message>
+</context>
+</TS>
+"""
+
+ANDROID = r"""<?xml version="1.0" encoding="utf-8"?>
+<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">
+    <!-- The title -->
+    <string name="title">Don\'t   "say  so"\n<b>now</b> &amp; then</string>
+    <string name="app" translatable="false">regard</string>
+    <string-array name="days"><item>Monday</item><item>Tuesday</item></string-array>
+    <plurals name="files">
+        <item quantity="one"><xliff:g id="n" example="1">%d</xliff:g> file</item>
+        <item quantity="other"><xliff:g id="n" example="2">%d</xliff:g> files</item>
+    </plurals>
+    <dimen name="x">4dp</dimen>
+</resources>
+"""
+
+STRINGS = r"""/* Title */
+"title" = "Say \"hello\"\nto %@";
+// bare
+quit = "Quit \U00e9";
+"a;b" = "semi; colon" ;
+"""
+
+STRINGSDICT = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><dict>
+ <key>files</key><dict>
+  <key>NSStringLocalizedFormatKey</key><string>%#@count@</string>
+  <key>count</key><dict>
+   <key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>
+   <key>NSStringFormatValueTypeKey</key><string>d</string>
+   <key>one</key><string>%d file</string>
+   <key>other</key><string>%d files &amp; more</string>
+  </dict></dict></dict></plist>
+"""
+
+XCSTRINGS = """{
+  "sourceLanguage" : "en",
+  "strings" : {
+    "Hello" : {
+
+    },
+    "bye" : {
+      "comment" : "At the end",
+      "localizations" : {
+        "en" : {
+          "stringUnit" : {
+            "state" : "translated",
+            "value" : "Goodbye"
+          }
+        }
+      }
+    },
+    "done" : {
+      "localizations" : {
+        "fr" : {
+          "stringUnit" : {
+            "state" : "translated",
+            "value" : "Fini"
+          }
+        }
+      }
+    },
+    "look" : {
+      "localizations" : {
+        "fr" : {
+          "stringUnit" : {
+            "state" : "new",
+            "value" : ""
+          }
+        }
+      }
+    },
+    "name" : {
+      "shouldTranslate" : false
+    }
+  },
+  "version" : "1.0"
+}
+"""
+
+PROPERTIES = r"""# Title
+title = Say "hello" \
+   to \u00e9 {0}
+! note
+a\:b:c\=d
+empty=
+ spaced	value\n
+"""
+
+JSON = """{
+  "title": "Say \\"hello\\"\\n{{name}}",
+  "nested": {"a.b": "é\\u00e9", "list": ["one", "two"], "n": 3, "no": null},
+  "empty": {}, "file_one": "{{count}} file", "file_other": "{{count}} files",
+  "@title": {"description": "ARB"}
+}
+"""
+
+CSV = '''id;source;target;fuzzy
+1;"Hello; ""you""";Bonjour;
+2;"Two
+lines";;
+3;Quit;;False
+4;Old;Vieux;True'''
+
+SAMPLES = {
+    "a.po": PO,
+    "a.tmx": TMX,
+    "a.1.xlf": XLIFF1,
+    "a.2.xlf": XLIFF2,
+    "a.ts": QT,
+    "a.xcstrings": XCSTRINGS,
+    "a.csv": CSV,
+    "strings.xml": ANDROID,
+    "a.strings": STRINGS,
+    "a.stringsdict": STRINGSDICT,
+    "a.properties": PROPERTIES,
+    "a.json": JSON,
+}
+BILINGUAL = [name for name in SAMPLES if not is_one_language(name)]
 
 
 def units_of(path: Path, languages: LanguagePair = EN_FR) -> list[Unit]:

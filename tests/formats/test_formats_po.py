@@ -106,7 +106,7 @@ def test_quoted_strings_are_read_back(text: str) -> None:
     assert all(len(line) <= 79 for line in lines if " " in line)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(
         st.tuples(st.text(st.sampled_from('ab\n"\\é '), min_size=1), st.text(st.sampled_from('ab\n"é'))), max_size=5

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from regard import train
 from regard.checkpoint import MODEL, load_run
 from regard.config import SearchSettings
 from regard.inference import decode
+from regard.interop import browser
 from regard.weights import weights_of, write_tensors
 
 WORDS = ["the", "old", "cat", "sees", "a", "blue", "bird", "über", "naïve", "42", "I'm", "(so)", "日本"]
@@ -69,3 +73,30 @@ def stir(path: Path) -> None:
             write_tensors(path / MODEL, weights_of(run.model))
             return
     raise AssertionError("no seed gave a lively model")
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Callable[[list[dict[str, Any]]], list[Any]]:
+    """engine(jobs) → what the page's modules answer to them in node; bytes in a job become a file."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed: apt-get install nodejs")
+
+    def run(jobs: list[dict[str, Any]]) -> list[Any]:
+        folder = tmp_path / "engine"
+        folder.mkdir(exist_ok=True)
+        (folder / "package.json").write_text('{"type": "module"}')
+        for name in browser.MODULES:
+            (folder / name).write_text(browser.asset(name))
+        for number, job in enumerate(jobs):
+            weights = job.get("weights")
+            if weights is not None:
+                (folder / f"{number}.bin").write_bytes(weights)
+        plain = [{**job, "weights": f"{number}.bin"} for number, job in enumerate(jobs)]
+        (folder / "jobs.json").write_text(json.dumps(plain))
+        driver = Path(__file__).with_name("engine_driver.mjs")
+        done = subprocess.run([node, str(driver), str(folder)], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout)
+
+    return run

@@ -98,6 +98,19 @@ def test_a_translation_without_its_tags_is_not_written(translator: regard.Pipeli
         assert (tmp_path / "b.xlf").read_text() == XLIFF
 
 
+def test_a_file_of_one_language_keeps_the_translations_that_its_output_has(
+    translator: regard.Pipeline, tmp_path: Path
+) -> None:
+    path, output = tmp_path / "en.json", tmp_path / "fr.json"
+    path.write_text('{\n  "a": "abc",\n  "b": {"c": "cab"},\n  "n": 1\n}\n')
+    output.write_text('{"b": {"c": "garde"}, "old": "vieux"}')
+    report = translate_file(translator, path, output, FileOptions(languages=LanguagePair("en", "fr")))
+    assert (report.by_machine, report.kept) == (1, 1)
+    assert [left.why for left in report.left] == ["no text with this key in the source"]
+    result = translator.translate("abc").text
+    assert output.read_text() == f'{{\n  "a": "{result}",\n  "b": {{"c": "garde"}},\n  "n": 1\n}}\n'
+
+
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib import resources
 from typing import Any
@@ -19,7 +19,7 @@ MODULES = (
 )
 STYLE, MAIN = "style.css", "main.js"
 IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w-]+)\.js";\n', re.MULTILINE)
-EXPORT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.MULTILINE)
+EXPORT = re.compile(r"^export ((?:async )?function\*?|const|class) (\w+)", re.MULTILINE)
 
 
 def asset(name: str) -> str:
@@ -28,10 +28,15 @@ def asset(name: str) -> str:
     return (resources.files("regard.plotting.viewer") / name).read_text(encoding="utf-8")
 
 
+def script(modules: Iterable[tuple[str, str]]) -> str:
+    """One script of modules, each a name and its text, in an order in which what is imported stands before."""
+    return "\n".join(_as_function(name, text) for name, text in modules)
+
+
 def viewer_page(title: str, record: Mapping[str, Any]) -> str:
     """A page that shows a record (`as_dict` of a trace or a tree) and works offline."""
     data = json.dumps(record, ensure_ascii=False).replace("<", "\\u003c")  # a token may be </script>
-    program = "\n".join(map(_as_function, (*MODULES, MAIN)))
+    program = script((name, asset(name)) for name in (*MODULES, MAIN))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -41,8 +46,8 @@ def viewer_page(title: str, record: Mapping[str, Any]) -> str:
     )
 
 
-def _as_function(module: str) -> str:
-    source = IMPORT.sub(lambda found: f"const {found[1]} = {_variable(found[2])};\n", asset(module))
+def _as_function(module: str, text: str) -> str:
+    source = IMPORT.sub(lambda found: f"const {found[1]} = {_variable(found[2])};\n", text)
     exported = ", ".join(name for _, name in EXPORT.findall(source))
     body = EXPORT.sub(r"\1 \2", source)
     name = _variable(module.removesuffix(".js"))
