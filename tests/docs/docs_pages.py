@@ -32,6 +32,7 @@ VERBS = (
     "train",
     "translate",
     "evaluate",
+    "calibrate",
     "export",
     "look",
     "look tree",

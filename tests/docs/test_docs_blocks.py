@@ -36,7 +36,7 @@ NOT_EXECUTED = {
     "source .venv/bin/activate": "the environment is that of the tests",
 }
 NEEDS_A_NETWORK = "regard data fetch"  # a small folder of the same shape stands in for what it makes
-DEPENDS_ON_WEIGHTS = {"train", "translate", "evaluate", "look", "demo"}
+DEPENDS_ON_WEIGHTS = {"train", "translate", "evaluate", "calibrate", "look", "demo"}
 ADDRESS = "127.0.0.1:8000"  # of the server that a page starts
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 TRAINED_PAGES = ("docs/index.md", "docs/tutorial.md", "docs/python.md", "docs/serving.md")
