@@ -14,7 +14,7 @@ from regard.plotting.save import NO_FONT
 
 torch.set_num_threads(1)
 
-pytest_plugins = ["tiny_models"]
+pytest_plugins = ["chromium", "tiny_models"]
 
 TINY = {"training": {"steps": 60, "batch_tokens": 256, "threads": 1, "evaluate_every": 30}, "model": {"width": 16}}
 

@@ -39,6 +39,18 @@ def source_words(tokens: Sequence[str], hide: Sequence[int]) -> tuple[SourceWord
     return tuple(words)
 
 
+def words_of(tokens: Sequence[str], read: Sequence[str], hide: Sequence[int]) -> tuple[SourceWord, ...]:
+    """The same where the model read `read`, which may be another text: tags and placeholders were taken out of it. Then
+    the text of a hidden word is not known."""
+    groups = word_groups(tuple(tokens))
+    if [tokens[token] for word, group in enumerate(groups) if word not in hide for token in group] == list(read):
+        return source_words(tokens, hide)
+    rest = list(source_words(read, ()))
+    for place in hide:
+        rest.insert(place, SourceWord("…", (), True))
+    return tuple(rest)
+
+
 def _covered(image: EncodedImage, cells: Sequence[int]) -> EncodedImage:
     _check(cells, len(image), "cell", "cells")
     pixels = image.pixels.copy()

@@ -55,7 +55,8 @@ class MapRecord:
 
 @dataclass(frozen=True)
 class SourceWord:
-    """A word of the source: its tokens by their index in `source_tokens`; none where it is hidden."""
+    """A word of the source: its tokens by their index in `source_tokens`; none where it is hidden. Of the text that a
+    language model continues, in `output_tokens`."""
 
     text: str
     tokens: tuple[int, ...]

@@ -104,7 +104,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "image-grid-transformer": Preset(
         "a convolutional grid over an image, the caption by a Transformer decoder that attends to it",
-        {"encoder": "grid", "decoder": "transformer", "encoder_depth": 1, "decoder_depth": 2},
+        {"encoder": "grid", "decoder": "transformer", "encoder_depth": 2, "decoder_depth": 3},
     ),
     "image-transformer": Preset(
         "patches of an image, by convolutions (Xiao 2021), in a Transformer encoder (Dosovitskiy 2021) and decoder",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, overload
 
 from regard.analysis.ablation import changed
-from regard.analysis.erasure import erase, source_words
+from regard.analysis.erasure import erase, words_of
 from regard.analysis.trace import ForcedPair, Trace, trace, traces
 from regard.analysis.view import ChangeRecord, OutputRecord, SourceWord, TraceRecord
 from regard.checkpoint import Run
@@ -188,12 +188,14 @@ class Pipeline(ABC):
         if first is not None and first not in names:
             raise UserError(f"no attention is called {first!r}; this model has: {', '.join(names) or 'none'}")
         known = {"source": text, "model": self.run.path.name, "task": self.run.task, "changes": self.changes}
-        return replace(seen.record(first), **known, source_words=self._words(text))
+        return replace(seen.record(first), **known, source_words=self._words(text, seen))
 
-    def _words(self, text: str) -> tuple[SourceWord, ...]:
-        """The words of a text that is a source, hidden ones included."""
+    def _words(self, text: str, seen: Trace) -> tuple[SourceWord, ...]:
+        """The words of a source, hidden ones included; none of an image."""
         source = self.source_codec.encode(text)
-        return () if isinstance(source, EncodedImage) else source_words(self._tokens(source), self.changes.hide)
+        if isinstance(source, EncodedImage):
+            return ()
+        return words_of(self._tokens(source), seen.source_tokens[:-1], self.changes.hide)
 
     def _sources(self, texts: Sequence[str]) -> list[Source]:
         """The texts as the model reads them: without what is hidden."""

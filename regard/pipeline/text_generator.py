@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from regard.analysis.erasure import erase, source_words
-from regard.analysis.trace import ForcedPair
+from regard.analysis.erasure import erase, words_of
+from regard.analysis.trace import ForcedPair, Trace
 from regard.analysis.view import SourceWord
 from regard.config import SearchSettings
 from regard.data.corpus import Example, load_corpus
@@ -62,8 +62,10 @@ class TextGenerator(TextModel):
             for ids in self.target_codec.encode_batch(texts)
         ]
 
-    def _words(self, text: str) -> tuple[SourceWord, ...]:
-        return source_words(self.target_codec.tokens(self.target_codec.encode(text)), self.changes.hide)
+    def _words(self, text: str, seen: Trace) -> tuple[SourceWord, ...]:
+        """The text that is continued stands among the output tokens."""
+        tokens = self.target_codec.tokens(self.target_codec.encode(text))
+        return words_of(tokens, seen.output_tokens[: seen.given], self.changes.hide)
 
     def pair_of_ids(self, source: Source, target_ids: list[int], finished: bool) -> ForcedPair:
         """The text and its continuation are one sequence of target tokens, after an empty source."""

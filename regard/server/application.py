@@ -22,6 +22,7 @@ from regard.server.deepl import deepl_router
 from regard.server.dialect import first_error
 from regard.server.libretranslate import libretranslate_error, libretranslate_router
 from regard.server.metrics import RequestLog
+from regard.server.page import page_router
 from regard.server.served import RunToServe
 from regard.server.service import Service
 from regard.server.settings import ServerSettings
@@ -89,6 +90,7 @@ def app(
         v1_router(service, access),
     ):
         inner.include_router(router)
+    inner.include_router(page_router())
     inner.add_exception_handler(HTTPException, _refused)
     inner.add_exception_handler(RequestValidationError, _invalid)
     inner.add_exception_handler(Exception, _broken)

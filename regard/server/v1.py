@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import JSONResponse, Response
 
 from regard.analysis.search import tree_record
@@ -34,6 +34,7 @@ from regard.server.v1_requests import (
 from regard.server.v1_schema import (
     V1_REFUSALS,
     CaptionAnswer,
+    CaptionRequest,
     ClassificationAnswer,
     ClassificationRequest,
     ModelsAnswer,
@@ -128,27 +129,21 @@ def _add_classes_and_captions(router: APIRouter, service: Service, access: Acces
         return ClassificationAnswer(model=model.name, results=[class_of(result) for result in results])
 
     @router.post("/caption", response_model=CaptionAnswer, response_model_exclude_none=True)
-    async def caption(
-        request: Request,
-        file: Annotated[UploadFile, File(description="the picture")],
-        model: Annotated[str | None, Form()] = None,
-        word: Annotated[str, Form(description="what goes with the picture, as its language", max_length=50)] = "",
-        beams: Annotated[int | None, Form(ge=1, le=100)] = None,
-        trace: Annotated[bool, Form(description="also where it looked, for each token")] = False,
-    ) -> Any:
+    async def caption(request: Request, body: Annotated[CaptionRequest, Form(media_type="multipart/form-data")]) -> Any:
         """The caption of a picture that is sent."""
         access.check(request)
         only = [served for served in service.models.values() if isinstance(served.pipeline, Captioner)]
-        served = only[0] if model is None and len(only) == 1 else service.model(model)
+        served = only[0] if body.model is None and len(only) == 1 else service.model(body.model)
         captioner = served.pipeline
         if not isinstance(captioner, Captioner):
             raise bad(f"{served.name} does {served.task}; name a model that captions")
-        search = captioner.search if beams is None else captioner.search_with(beams=beams)
-        search = service.limited(search)
-        content, pixels = await file.read(), service.settings.picture_pixels
-        result, view = await service.run(lambda: captioned(captioner, content, word, search, pixels, trace))
-        record = replace(view, model=served.name).as_dict() if view is not None else None
-        return CaptionAnswer(model=served.name, output=output_of(result), trace=record)
+        given = {name: value for name in ("beams", "n_best") if (value := getattr(body, name)) is not None}
+        search = service.limited(captioner.search_with(**given))
+        content, pixels = await body.file.read(), service.settings.picture_pixels
+        result, view, tree = await service.run(lambda: captioned(captioner, content, body, search, pixels))
+        seen = replace(view, model=served.name).as_dict() if view is not None else None
+        grown = replace(tree, model=served.name).as_dict() if tree is not None else None
+        return CaptionAnswer(model=served.name, output=output_of(result), trace=seen, tree=grown)
 
 
 def _add_models(router: APIRouter, service: Service, access: Access) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from fastapi import UploadFile
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from regard.server.refusal import REFUSED
@@ -118,10 +119,26 @@ class ClassificationAnswer(BaseModel):
     results: list[ClassAnswer]
 
 
+class CaptionRequest(ChangeFields):
+    """The fields of a form; a list is a field that is sent several times."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    file: UploadFile = Field(description="the picture")
+    model: Name | None = Field(None, description="name of a served run; the only captioner needs none")
+    word: str = Field("", description="what goes with the picture, as its language", max_length=50)
+    beams: int | None = Field(None, ge=1, le=100)
+    n_best: int | None = Field(None, ge=1, le=100)
+    prefix_ids: list[int] = Field([], max_length=1000, description="what the caption begins with, as ids of tokens")
+    target: str | None = Field(None, min_length=1, description="a caption to trace instead of the one that is found")
+    trace: bool = Field(False, description="also where it looked, for each token")
+    tree: bool = Field(False, description="also the hypotheses that the beam search kept")
+
+
 class CaptionAnswer(BaseModel):
     model: str
     output: OutputText
     trace: dict[str, Any] | None = Field(None, description="as of /v1/trace, with the picture")
+    tree: dict[str, Any] | None = Field(None, description="as of /v1/tree")
 
 
 class ModelDescription(BaseModel):

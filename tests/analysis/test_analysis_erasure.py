@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from regard.analysis.erasure import GREY, erase, source_words
+from regard.analysis.erasure import GREY, erase, source_words, words_of
 from regard.config.values import CELL
 from regard.data.sources import EncodedImage
 from regard.errors import UserError
@@ -25,6 +25,16 @@ def test_words() -> None:
     ]
     with pytest.raises(UserError, match="no word 3 to hide: the source has 3 words"):
         erase([5, 6, 7, 8], TOKENS, [3])
+
+
+def test_words_of_a_text_whose_tags_were_taken_out() -> None:
+    assert words_of(TOKENS, ["the", " sat"], [1]) == source_words(TOKENS, [1])
+    words = words_of([*TOKENS, " <b>"], ["the", " sat"], [1])
+    assert [(word.text, word.tokens, word.hidden) for word in words] == [
+        ("the", (0,), False),
+        ("…", (), True),
+        ("sat", (1,), False),
+    ]
 
 
 def test_cells() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +22,6 @@ from regard.inference.beam_tree import BeamTree, Node
 from regard.plotting import save_page
 from regard.plotting.viewer import viewer_page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 SOURCE, INPUT, OUTPUT = ("the", " <cat>", "</s>"), ("<s>", "le", " chat"), ("le", " chat", "</s>")
 
 
@@ -57,19 +53,6 @@ class Visit:
 
     def status(self) -> str:
         return self.page.locator("[role=status]").text_content()
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'regard[dev]'")
-    if CHROMIUM is None:
-        pytest.skip("no chromium to open pages with: apt-get install chromium")
-    with driver.sync_playwright() as tool:
-        browser = tool.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=120_000)
-        page = browser.new_page()
-        page.set_default_timeout(10_000)
-        yield page
-        browser.close()
 
 
 @pytest.fixture
@@ -227,8 +210,6 @@ def test_schemes_and_a_phone(page: Any, trace_page: Visit, scheme: str) -> None:
     )
     assert (sum(rgb(ink)) < sum(rgb(paper))) == (scheme == "light")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1280, "height": 720})
 
 
 def rgb(colour: str) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 from regard.config import PRESETS, ModelPlan, plan_model, preset_fields, settle
+from regard.config.settings import IMAGE_ENCODERS
 from regard.errors import UserError
 
 ISSUE = (
@@ -68,6 +69,7 @@ def test_every_field_of_a_preset_can_be_set(preset: str, key: str) -> None:
         "weighting": before.has_recurrent_attention and before.score != "multi-head",
         "residuals": bool({before.encoder, before.decoder} & {"transformer", "convolution", "patches"}),
         "projections": bool({before.encoder, before.decoder} & {"transformer", "patches"}),
+        "pointer": "none" not in (before.encoder, before.decoder) and before.encoder not in IMAGE_ENCODERS,
         "first_state": before.encoder == "rnn" or (before.encoder == "none" and before.decoder == "rnn"),
     }
     unasked = not parts.get(key, True)

@@ -6,8 +6,10 @@ import { changedFrom, isMark, percent, plainly, visible } from "./tokens.js";
 
 // actions.hide(word, hidden) hides or shows a word of the source
 export function sourceSentence(record, on, actions) {
+  const side = record.given ? "output" : "source"; // a language model continues its text
+  const tokens = record.given ? record.output_tokens : record.source_tokens;
   const word = (text, places, index, hidden) => {
-    const pieces = places.map((place) => token(record.source_tokens[place], place, on, { "data-side": "source" }));
+    const pieces = places.map((place) => token(tokens[place], place, on, { "data-side": side }));
     const shown = hidden ? element("del", {}, plainly(text)) : element("span", {}, pieces);
     const gap = hidden && index ? " " : null;
     if (!actions.hide || index === null) return [gap, shown];
@@ -18,7 +20,7 @@ export function sourceSentence(record, on, actions) {
   };
   const parts = record.source_words.map((one, index) => word(one.text, one.tokens, index, one.hidden));
   const known = new Set(record.source_words.flatMap((one) => one.tokens));
-  record.source_tokens.forEach((text, place) => known.has(place) || parts.push(word(text, [place], null, false)));
+  if (!record.given) tokens.forEach((text, place) => known.has(place) || parts.push(word(text, [place], null, false)));
   return element("p", { class: "sentence", dir: "auto" }, parts);
 }
 
@@ -27,7 +29,7 @@ export function outputSentence(record, on, before) {
   const differs = before ? changedFrom(before.output_tokens, record.output_tokens) : new Set();
   const parts = record.output_tokens.map((text, place) => {
     const known = record.predictions[place];
-    if (place < record.given) return token(text, place, on, { "data-side": "output", class: "given" });
+    if (place < record.given) return null;
     const sure = known ? Math.exp(known.log_prob) : 1;
     const title = known ? `${visible(text)}: ${percent(sure)}` : visible(text);
     const kind = differs.has(place) ? "differs" : "";

@@ -8,7 +8,7 @@ import { lines } from "./lines.js";
 import { entropy, headName, mapNamed, placeOf, selection, tokenAt, weightsOf } from "./maps.js";
 import { figure } from "./save.js";
 import { alternativesPanel, outputSentence, sourceSentence } from "./sentences.js";
-import { percent, plainly, visible } from "./tokens.js";
+import { isMark, percent, plainly, visible } from "./tokens.js";
 
 // settings: { map, head } to begin with, changed(settings) is told of others. actions, where a model serves the view:
 // choose(place, id), hide(word, hidden), change(name, "silent" | "uniform" | null). before: the record without changes.
@@ -26,12 +26,13 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
   const facing = element(
     "div",
     { class: `facing ${source ? "" : "single"}` },
-    source && element("div", {}, element("h2", {}, "Source"), source),
+    source && element("div", {}, element("h2", {}, record.given ? "Text" : "Source"), source),
     element(
       "div",
       {},
       element("h2", {}, record.image ? "Caption" : record.task === "classification" ? "Class" : "Output"),
       output,
+      restoredLine(record),
       beforeLine(before),
       panel,
     ),
@@ -54,15 +55,16 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
   }
 
   function open(place) {
-    const tokens = [...output.querySelectorAll(".token")];
-    const was = tokens[place].getAttribute("aria-expanded") === "true";
+    const tokens = [...output.querySelectorAll("button.token")];
+    const chosen = tokens.find((token) => Number(token.dataset.place) === place);
+    const was = chosen.getAttribute("aria-expanded") === "true";
     for (const token of tokens) if (token.hasAttribute("aria-expanded")) token.setAttribute("aria-expanded", "false");
     panel.replaceChildren();
     if (was || !record.predictions[place]) return;
-    tokens[place].setAttribute("aria-expanded", "true");
+    chosen.setAttribute("aria-expanded", "true");
     const close = () => {
       open(place);
-      tokens[place].focus();
+      chosen.focus();
     };
     panel.append(alternativesPanel(record, place, actions, close));
     panel.querySelector("button").focus();
@@ -241,6 +243,16 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
 // On a phone the small heads wait to be asked for.
 function narrow() {
   return matchMedia("(max-width: 48rem)").matches;
+}
+
+// Tags and placeholders were taken out before the model read the text, and stand in the text of the output again.
+function restoredLine(record) {
+  const spoken = record.output_tokens
+    .slice(record.given)
+    .filter((token) => !isMark(token))
+    .join("");
+  const same = !record.text || spoken.trim() === record.text.trim();
+  return same ? null : element("p", { class: "before" }, "As text: ", element("bdi", {}, plainly(record.text)));
 }
 
 function beforeLine(before) {
