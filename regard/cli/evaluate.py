@@ -34,6 +34,7 @@ def evaluate(
     baselines: Annotated[bool, Parameter(negative="")] = False,
     errors: Natural = 0,
     alignments: str | None = None,
+    glossary: Path | None = None,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     save: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -66,6 +67,8 @@ def evaluate(
         Instead, the alignment error rate of every attention and head with the references forced: against a file in
         Pharaoh format (0-0 1-2, a line a sentence; 3?2 is possible, not sure), or against `corpus`, where a corpus
         knows its own (dates).
+    glossary
+        Instead, how often the terms of a glossary (TSV, TBX) appear without it and with it, and what it costs in chrF.
     json
         The report as JSON.
     save
@@ -82,6 +85,8 @@ def evaluate(
     examples = pipeline.examples(split, source, reference)
     if alignments is not None:
         return _evaluate_alignments(pipeline, examples, alignments, json)
+    if glossary is not None:
+        return _evaluate_glossary(pipeline, examples, glossary, pipeline.search_with(search), json)
     with progress_bar("evaluating", len(examples)) as progress:
         report = pipeline.evaluate(examples, pipeline.search_with(search), progress, tokenize, baselines, errors)
     if save:
@@ -89,6 +94,18 @@ def evaluate(
 
         write_evaluation(pipeline.run, split, report.as_dict())
     print(jsonlib.dumps(report.as_dict(), ensure_ascii=False, indent=2) if json else render(report))
+    return 0
+
+
+def _evaluate_glossary(
+    pipeline: Pipeline, examples: list[Example], glossary: Path, search: SearchSettings, json: bool
+) -> int:
+    from regard.pipeline import Translator, require
+
+    translator = require(pipeline, Translator, f"--glossary {glossary}: only translations have terms")
+    with progress_bar("evaluating", 2 * len(examples)) as progress:
+        report = translator.evaluate_glossary(examples, glossary, search, progress)
+    print(jsonlib.dumps(report.as_dict(), indent=2) if json else report.render())
     return 0
 
 

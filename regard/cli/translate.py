@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, cast
@@ -22,7 +22,7 @@ from regard.formats.unit import LanguagePair, UnitChoice
 if TYPE_CHECKING:
     from io import BufferedReader
 
-    from regard.pipeline import Result
+    from regard.pipeline import Pipeline, Result
 
 
 def translate(
@@ -37,6 +37,8 @@ def translate(
     ensemble: Annotated[list[Path] | None, Parameter(negative="")] = None,
     engine: Engine = "auto",
     threads: Positive | None = None,
+    glossary: Path | None = None,
+    confidence: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     shard: str | None = None,
     resume: Annotated[bool, Parameter(negative="")] = False,
@@ -78,6 +80,11 @@ def translate(
         equal.
     threads
         CPU threads.
+    glossary
+        Terms and what they become (a .tsv file: term TAB translation; or .tbx): each appears in the output.
+    confidence
+        Before each output the probability that it is right as it is, and a tab (with --json, an entry); the run must
+        have been calibrated by `regard calibrate`.
     json
         One JSON object a line, with text, score, tokens and whether the output is finished.
     shard
@@ -90,7 +97,8 @@ def translate(
     only
         In a translators' file: its untranslated units, also the fuzzy ones (that need review), or all.
     threshold
-        In a translators' file: leave a target as it is where the new one's score, from 0 to 1, is lower.
+        In a translators' file: leave a target as it is where the new one's score, from 0 to 1, is lower: its
+        confidence, where the run is calibrated.
     memory
         A translators' file with pairs: equal sources are taken from it, similar ones are named in a note.
     source_language
@@ -101,40 +109,56 @@ def translate(
     if merge is not None:
         return join_shards(input, output, merge)
     if shard is not None:
-        refuse_with_shard(bool(text or alignments or ensemble or json))
+        refuse_with_shard(bool(text or alignments or ensemble or json or glossary or confidence))
         return translate_shard_of(run, input, output, shard, resume, search, engine, threads)
     from regard.cli.translate_file import translate_translation_file
     from regard.formats.reading import format_of
-    from regard.pipeline import Translator, load, output_line, require
+    from regard.pipeline import load, output_line
     from regard.pipeline.file_translation import FileOptions
 
     if input is not None and not text and format_of(input) is not None:
         options = FileOptions(only, LanguagePair(source_language, target_language), threshold, memory)
-        pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
+        pipeline = _with_glossary(load(run, threads, engine=engine, ensemble=ensemble or ()), glossary)
         return translate_translation_file(pipeline, input, output, options, pipeline.search_with(search))
     texts = _read_texts(text, input)
     if output is not None and alignments is not None and output.resolve() == alignments.resolve():
         raise UserError(f"--output and --alignments both name {output}; give each a file of its own")
-    pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
+    pipeline = _with_glossary(load(run, threads, engine=engine, ensemble=ensemble or ()), glossary)
     search = pipeline.search_with(search)
+    if confidence:
+        _check_calibrated(pipeline, search)
     if alignments is not None:  # refused before anything is translated
-        translator = require(pipeline, Translator, "--alignments: only translations have alignments")
-        attention = translator.alignment_attention(attention)
-    truncated = 0
+        attention = _alignment_attention(pipeline, attention)
     with (
         _opened(output, "--output") as file,
         _opened(alignments, "--alignments") as alignment_file,
         progress_bar("translating", sum(1 for line in texts if line.strip())) as progress,
     ):
-        for number, result in enumerate(pipeline.translate_stream(texts, search, progress), start=1):
-            file.write(output_line(number, result, search.n_best, json, escape=not text) + "\n")
+        for number, result in _checked(pipeline, pipeline.translate_stream(texts, search, progress)):
+            file.write(f"{output_line(number, result, search.n_best, json, not text, confidence)}\n")
             if alignments is not None:
                 alignment_file.write(_alignment_line(result, attention))
-            if result.problem:
-                print(f"regard: line {number}: {result.problem}; its output is empty", file=sys.stderr)
-            truncated += result.truncated
-    _report_truncated(truncated, len(texts))
     return 0
+
+
+def _checked(pipeline: Pipeline, results: Iterable[Result]) -> Iterator[tuple[int, Result]]:
+    """Each result with its number; what has to be looked at is said on stderr, and at the end what it comes to."""
+    from regard.pipeline.output_checks import OutputChecks
+
+    checks = OutputChecks.of(pipeline)
+    for number, result in enumerate(results, start=1):
+        for problem in checks.add(number, result):
+            print(f"regard: {problem}", file=sys.stderr)
+        yield number, result
+    for line in checks.summary():
+        print(f"regard: {line}", file=sys.stderr)
+
+
+def _alignment_attention(pipeline: Pipeline, attention: str | None) -> str:
+    from regard.pipeline import Translator, require
+
+    translator = require(pipeline, Translator, "--alignments: only translations have alignments")
+    return translator.alignment_attention(attention)
 
 
 def _alignment_line(result: Result, attention: str | None) -> str:
@@ -143,10 +167,22 @@ def _alignment_line(result: Result, attention: str | None) -> str:
     return pharaoh(result.alignment(attention)) + "\n"
 
 
-def _report_truncated(truncated: int, total: int) -> None:
-    if truncated:
-        longer = "raise --max-tokens for more"
-        print(f"regard: {truncated} of {total} outputs reached the length limit; {longer}", file=sys.stderr)
+def _with_glossary(pipeline: Pipeline, glossary: Path | None) -> Pipeline:
+    from regard.pipeline import Translator, require
+
+    if glossary is None:
+        return pipeline
+    return require(pipeline, Translator, "--glossary: only translations have terms").with_glossary(glossary)
+
+
+def _check_calibrated(pipeline: Pipeline, search: SearchSettings) -> None:
+    from regard.pipeline import Translator, require
+
+    path = pipeline.run.path
+    if require(pipeline, Translator, "--confidence: only translations have one").calibration is None:
+        raise UserError(f"--confidence: {path} is not calibrated; run `regard calibrate {path}` first")
+    if search.n_best > 1:
+        raise UserError("--confidence is of the best output; leave --n-best out")
 
 
 def _read_texts(arguments: tuple[str, ...], path: Path | None) -> list[str]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from regard.data.placeholders import closing_brace
+from regard.data.placeholders import Difference, closing_brace, compare_placeholders
 
 CHOICE = re.compile(r"\{\s*(?P<argument>[\w.-]+)\s*,\s*(?P<kind>plural|selectordinal|select)\s*,\s*")
 OFFSET = re.compile(r"offset:\s*\d+\s*")
@@ -69,6 +69,19 @@ def resolve(message: Message, made: Assignment) -> str:
 def assemble(message: Message, sentences: Mapping[Assignment, str]) -> str:
     """The message with these sentences, one for each of `assignments`, in its branches."""
     return _assemble(message, sentences, (), plural=False)
+
+
+def compare_messages(source: str, target: str) -> Difference:
+    """How placeholders differ; of messages with choices in the first combination of branches where they do, so that it
+    does not matter what stands inside a branch and what outside."""
+    if not has_choice(source):
+        return compare_placeholders(source, target)
+    one, other = parse_message(source), parse_message(target)
+    made = None if one is None or other is None else assignments(one)
+    if one is None or other is None or made is None or not has_choice(target):
+        return compare_placeholders(source, target)
+    differences = (compare_placeholders(resolve(one, each), resolve(other, each)) for each in made)
+    return next((difference for difference in differences if difference), Difference((), ()))
 
 
 def _parse(text: str, plural: bool) -> Message | None:

@@ -48,6 +48,11 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
     return _corpus_score(CHRF(), "chrF", hypotheses, references, resamples)
 
 
+def sentence_chrf(hypothesis: str, reference: str) -> float:
+    """chrF of one sentence, from 0 to 100."""
+    return CHRF().sentence_score(hypothesis, [reference]).score
+
+
 def nearest(hypotheses: Sequence[str], reference: str) -> int:
     """The index of the hypothesis with the highest sentence chrF; of equals the first."""
     metric = CHRF()

@@ -134,6 +134,34 @@ class CaptionReport:
         return {"task": "captioning", **_plain(self)}
 
 
+@dataclass(frozen=True)
+class GlossaryReport:
+    """What a glossary does, in the sentences that hold its terms."""
+
+    sentences: int
+    terms: int
+    kept_alone: int  # terms whose translation appears without the glossary
+    kept: int  # with it
+    forced: int  # of these, by constrained search
+    chrf_alone: MetricScore
+    chrf: MetricScore
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def render(self) -> str:
+        """As text."""
+        return "\n".join(
+            [
+                f"{self.sentences} sentences hold {self.terms} terms of the glossary",
+                f"kept without it  {self.kept_alone:6}  {self.kept_alone / self.terms:6.1%}",
+                f"kept with it     {self.kept:6}  {self.kept / self.terms:6.1%}   {self.forced} of them forced",
+                f"chrF without it  {self.chrf_alone.value:6.1f}",
+                f"chrF with it     {self.chrf.value:6.1f}   {self.chrf.value - self.chrf_alone.value:+.1f}",
+            ]
+        )
+
+
 EvaluationReport = TranslationReport | LanguageReport | ClassifierReport | TaggingReport | CaptionReport
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from regard.config import SearchSettings
 from regard.data.examples import Skipped
 from regard.data.memory import TranslationMemory
-from regard.data.placeholders import compare_placeholders
 from regard.data.translation_files import read_translation_pairs
 from regard.errors import UserError
 from regard.files import check_writable, write_bytes
@@ -21,6 +20,7 @@ from regard.formats.unit import Filling, LanguagePair, LeftOut, Unit, UnitChoice
 from regard.formats.writing import filled
 from regard.inference import ProgressCallback
 from regard.pipeline.interface import Pipeline
+from regard.pipeline.output_checks import doubtful
 from regard.pipeline.result import Result
 
 _CHOSEN: dict[UnitChoice, set[UnitState]] = {
@@ -40,7 +40,7 @@ class FileReport:
     similar: int  # of those by machine: have a similar source in the memory, which their note names
     kept: int  # had a target that was not asked for again
     left: tuple[Skipped, ...]
-    checks: tuple[Skipped, ...]  # filled, but a placeholder differs
+    checks: tuple[Skipped, ...]  # filled, but a placeholder differs, or a number or a term is missing
 
 
 @dataclass(frozen=True)
@@ -165,16 +165,18 @@ def _by_machine(
     for unit in units:
         before, text, after = _core(unit.source)
         result = results[text]
-        score = math.exp(result.score)
+        measure, score = (
+            ("score", math.exp(result.score)) if (sure := result.confidence) is None else ("confidence", sure)
+        )
         problem = result_problem(result, unit, threshold, score)
         if problem is not None:
             refused.append(Skipped(unit.place, problem))
             continue
-        note = f"{name}: machine translation, score {score:.2f}"
-        difference = compare_placeholders(text, result.text)
-        if difference:
-            note += f", check {difference}"
-            checks.append(Skipped(unit.place, str(difference)))
+        note = f"{name}: machine translation, {measure} {score:.2f}"
+        doubt = doubtful(result)
+        if doubt:
+            note += f", check {doubt}"
+            checks.append(Skipped(unit.place, doubt))
         matches = memory.lookup(text, limit=1) if memory else []
         if matches:
             similar += 1

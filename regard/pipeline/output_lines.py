@@ -7,13 +7,25 @@ import json
 from regard.pipeline.result import Result
 
 
-def output_line(number: int, result: Result, n_best: int = 1, as_json: bool = False, escape: bool = True) -> str:
+def output_line(
+    number: int,
+    result: Result,
+    n_best: int = 1,
+    as_json: bool = False,
+    escape: bool = True,
+    confidence: bool = False,
+) -> str:
     """One line a result; with n_best above 1 a line for each output: number of the input TAB score TAB output.
 
-    `escape`: a line break inside an output becomes \\n, so that n inputs are n lines.
+    `escape`: a line break inside an output becomes \\n, so that n inputs are n lines. `confidence`: it comes before the
+    output, which is the best alone.
     """
     if as_json:
-        return json.dumps(result.as_dict(), ensure_ascii=False)
+        return json.dumps(
+            result.as_dict() | ({"confidence": result.confidence} if confidence else {}), ensure_ascii=False
+        )
+    if confidence and result.confidence is not None:
+        return f"{result.confidence:.3f}\t{_escaped(result.text) if escape else result.text}"
     if result.probabilities:
         classes = list(result.probabilities.items())[:n_best]
         if n_best > 1:

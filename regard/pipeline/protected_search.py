@@ -20,6 +20,7 @@ from regard.data.codecs import symbols_of
 from regard.data.glossary import Glossary, Term, TermUse, stands_in
 from regard.data.masking import PlaceholderSymbols
 from regard.data.numbers import missing_numbers
+from regard.data.sentencepiece import SentencePieceTokenizer
 from regard.data.sources import Source
 from regard.data.tokenizer import Tokenizer
 from regard.inference import Hypothesis, ProgressCallback, TooLong
@@ -56,7 +57,7 @@ class ProtectedSearch:
     def __init__(
         self, model: SourceToText, encode: Callable[[Sequence[str]], Sequence[Source]], glossary: Glossary | None
     ) -> None:
-        assert isinstance(model.target_codec, Tokenizer)
+        assert isinstance(model.target_codec, Tokenizer | SentencePieceTokenizer)
         self._model, self._encode, self._glossary = model, encode, glossary
         self._target = model.target_codec
         self._symbols = symbols_of(model.source_codec, model.target_codec) or PlaceholderSymbols()
@@ -129,7 +130,7 @@ class ProtectedSearch:
                 continue
             kept = [one for one in hypotheses if self._keeps(segment, one)]
             if len(kept) == len(hypotheses) or (kept and search.sample):
-                results[segment.row] = self._result(segment, kept, forced=False)
+                results[segment.row] = self._result(segment, kept)
             else:
                 broken.append((segment, hypotheses))
         return results | self._mended(broken, search)
@@ -149,7 +150,8 @@ class ProtectedSearch:
         results = {}
         for (segment, first), mended in zip(broken, found, strict=True):
             hypotheses = mended if not isinstance(mended, TooLong) and mended else first
-            results[segment.row] = self._result(segment, hypotheses, forced=hypotheses is mended)
+            alone = self._target.decode([*segment.prefix, *first[0].tokens])
+            results[segment.row] = self._result(segment, hypotheses, alone)
         return results
 
     def _keeps(self, segment: ProtectedSegment, hypothesis: Hypothesis) -> bool:
@@ -189,14 +191,15 @@ class ProtectedSearch:
         ]
         return np.array(ends), np.array(goes_on)
 
-    def _result(self, segment: ProtectedSegment, hypotheses: list[Hypothesis], forced: bool) -> Result:
+    def _result(self, segment: ProtectedSegment, hypotheses: list[Hypothesis], alone: str | None = None) -> Result:
+        """`alone`: the output of the model without constraints, where these hypotheses take its place."""
         result = self._model.result(segment.source, hypotheses, segment.prefix)
         if not result.alternatives:
-            return self._restored(segment, result, forced)
-        best, *others = (self._restored(segment, one, forced) for one in result.alternatives)
+            return self._restored(segment, result, alone)
+        best, *others = (self._restored(segment, one, alone) for one in result.alternatives)
         return replace(best, alternatives=(best, *others))
 
-    def _restored(self, segment: ProtectedSegment, result: Result, forced: bool) -> Result:
+    def _restored(self, segment: ProtectedSegment, result: Result, alone: str | None) -> Result:
         """The result with the source's placeholders, and what is wrong with it."""
         output = result.text
         if segment.protected.removed:
@@ -204,7 +207,12 @@ class ProtectedSearch:
         output = segment.protected.masked.restore(output)
         differ = check_placeholders(segment.text, output)
         terms = tuple(
-            TermUse(term.source, term.target, kept := stands_in(term.target, output), forced=kept and forced)
+            TermUse(
+                term.source,
+                term.target,
+                kept := stands_in(term.target, output),
+                forced=kept and alone is not None and not stands_in(term.target, alone),
+            )
             for term in segment.terms
         )
         if output == result.text and not differ and not terms:
@@ -246,5 +254,6 @@ def _of_message(message: SourceMessage, results: Sequence[Result]) -> Result:
         review="; ".join(reviews) or None,
         terms=tuple(dict.fromkeys(term for result in results for term in result.terms)),
         ids=worst.ids,
+        scorer=lambda: tuple(score for result in results if result.scorer for score in result.scorer()),
         tracer=worst.tracer,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from regard.analysis.alignment import Link, align
@@ -11,6 +12,7 @@ from regard.analysis.maps import AttentionMap
 from regard.analysis.trace import Trace
 from regard.data.glossary import TermUse
 from regard.errors import UserError
+from regard.evaluation.calibration import Calibration, TokenScores
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,24 @@ class Result:
     alternatives: tuple[Result, ...] = ()  # the n best, this one first, where n_best is above 1
     probabilities: dict[str, float] = field(default_factory=dict)  # of a classifier, most probable first
     tags: tuple[TaggedWord, ...] = ()  # of a tagger
+    scorer: Callable[[], tuple[TokenScores, ...]] | None = field(default=None, repr=False, compare=False)
+    calibration: Calibration | None = field(default=None, repr=False, compare=False)
     tracer: Callable[[], Trace] | None = field(default=None, repr=False, compare=False)
 
     @property
     def truncated(self) -> bool:
         """There is an output, and the length limit ended it."""
         return not self.finished and self.problem is None
+
+    @cached_property
+    def confidence(self) -> float | None:
+        """The probability that the output is right as it is, by `regard calibrate`; None of a run without that. Of an
+        ICU message that of its weakest branch; 0 where there is no output, or one that a person must look at."""
+        if self.calibration is None:
+            return None
+        if self.problem or self.review or self.scorer is None or not self.finished:
+            return 0.0
+        return min(map(self.calibration.confidence, self.scorer()))
 
     def trace(self) -> Trace:
         """Every attention and hidden state of one teacher-forced forward pass over this output."""

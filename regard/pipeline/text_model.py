@@ -16,6 +16,7 @@ from regard.data.sources import Source
 from regard.data.vocabulary import BOS, EOS
 from regard.errors import UserError
 from regard.evaluation import CaptionReport, EvaluationReport, TranslationReport
+from regard.evaluation.calibration import TokenScores
 from regard.evaluation.mistakes import worst_texts
 from regard.inference import Hypothesis, ProgressCallback, TooLong
 from regard.inference.beam_tree import BeamTree, beam_tree
@@ -24,6 +25,7 @@ from regard.pipeline.extras import Extras, baseline_scores, text_scores
 from regard.pipeline.interface import Pipeline
 from regard.pipeline.prefix import Prefix, prefix_ids
 from regard.pipeline.result import EMPTY, Result, no_result
+from regard.pipeline.token_scores import token_scores
 
 
 class TextModel(Pipeline, ABC):
@@ -68,8 +70,13 @@ class TextModel(Pipeline, ABC):
             log_prob=hypothesis.log_prob,
             finished=hypothesis.finished,
             ids=tuple(ids),
+            scorer=lambda: (self._token_scores(source, ids, hypothesis.finished),),
             tracer=lambda: self._trace(self.pair_of_ids(source, ids, hypothesis.finished)),
         )
+
+    def _token_scores(self, source: Source, ids: Sequence[int], finished: bool) -> TokenScores:
+        with self._changing():
+            return token_scores(self.model, source, ids, finished)
 
     def check_short_list(self, search: SearchSettings) -> None:
         """Shortlists need the lexicon of the run."""

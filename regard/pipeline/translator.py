@@ -22,10 +22,12 @@ from regard.config import SearchSettings
 from regard.data.codecs import symbols_of
 from regard.data.corpus import Example
 from regard.data.embedded.truth import truths
-from regard.data.glossary import Glossary
+from regard.data.glossary import Glossary, stands_in
 from regard.data.masking import PlaceholderSymbols
 from regard.errors import UserError
-from regard.evaluation import TranslationReport, bleu_tokenizer, evaluate_translation
+from regard.evaluation import TranslationReport, bleu_tokenizer, chrf, evaluate_translation
+from regard.evaluation.calibration import Calibration, CalibrationReport, RightEvent, TokenScores, is_right
+from regard.evaluation.report import GlossaryReport
 from regard.inference import ProgressCallback
 from regard.pipeline.prefix import Prefix
 from regard.pipeline.protected_search import ProtectedSearch
@@ -36,6 +38,7 @@ from regard.pipeline.text_model import SourceToText
 # What edits are counted in, by the kind of tokenizer; of words and pieces TER counts them
 SPELT_IN: dict[str, Literal["symbol", "letter"]] = {"symbol": "symbol", "character": "letter", "decomposed": "letter"}
 
+CALIBRATION = "calibration.json"  # in a run
 AnyGlossary = Glossary | str | Path | None
 
 
@@ -73,7 +76,80 @@ class Translator(SourceToText):
         prefixes: Sequence[Sequence[int]],
     ) -> list[Result]:
         self.check_short_list(search)
-        return ProtectedSearch(self, self._sources, self.glossary).results(texts, search, progress, prefixes)
+        results = ProtectedSearch(self, self._sources, self.glossary).results(texts, search, progress, prefixes)
+        calibration = self.calibration
+        return results if calibration is None else [replace(result, calibration=calibration) for result in results]
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What `regard calibrate` has stored with the run."""
+        path = self.run.path / CALIBRATION
+        return Calibration.read(path) if path.is_file() else None
+
+    def calibrate(
+        self,
+        event: RightEvent | None = None,
+        search: SearchSettings | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> CalibrationReport:
+        """Fit the confidence of outputs on the run's development pairs, store it with the run, and measure it on the
+        test pairs. `event`: what is right; without it, equality for short answers, and chrF above 80 for sentences."""
+        event = event or ("exact" if self.run.plan.training.metric == "exact" else "chrf")
+        dev, test = (self._scored(self.examples(split), event, search, progress) for split in ("dev", "test"))
+        calibration = Calibration.fit(*dev, event)
+        calibration.write(self.run.path / CALIBRATION)
+        return CalibrationReport.of(calibration, *test)
+
+    def _scored(
+        self,
+        examples: Sequence[Example],
+        event: RightEvent,
+        search: SearchSettings | None,
+        progress: ProgressCallback | None,
+    ) -> tuple[list[TokenScores], list[bool]]:
+        """The scores of all outputs that need no review anyway, and whether each is right."""
+        best = (search or self.search).model_copy(update={"n_best": 1})
+        results = self.translate_all([example.source for example in examples], best, progress)
+        scores, right = [], []
+        for example, result in zip(examples, results, strict=True):
+            if result.scorer is not None and result.finished and not (result.problem or result.review):
+                scores.append(result.scorer()[0])
+                right.append(is_right(result.text, example.target, event))
+        return scores, right
+
+    def evaluate_glossary(
+        self,
+        examples: Sequence[Example],
+        glossary: Glossary | str | Path,
+        search: SearchSettings | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> GlossaryReport:
+        """How often the terms appear without the glossary and with it, and what it costs in chrF."""
+        model = self.with_glossary(glossary)
+        assert model.glossary is not None
+        terms = model.glossary
+        holding = [example for example in examples if terms.find(example.source)]
+        if not holding:
+            raise UserError("the glossary: none of its terms is in these sources; give others")
+        best = (search or self.search).model_copy(update={"n_best": 1})
+        sources, references = [one.source for one in holding], [one.target for one in holding]
+        alone = [result.text for result in self.translate_all(sources, best, progress)]
+        results = model.translate_all(sources, best, progress)
+        uses = [term for result in results for term in result.terms]
+        by_itself = [
+            stands_in(term.target, text)
+            for text, source in zip(alone, sources, strict=True)
+            for term in dict.fromkeys(terms.find(source))
+        ]
+        return GlossaryReport(
+            sentences=len(holding),
+            terms=len(uses),
+            kept_alone=sum(by_itself),
+            kept=sum(term.kept for term in uses),
+            forced=sum(term.forced for term in uses),
+            chrf_alone=chrf(alone, references),
+            chrf=chrf([result.text for result in results], references),
+        )
 
     def _growth(self, text: str, search: SearchSettings, prefix: Sequence[int]) -> Iterator[Result]:
         """Masked and restored. Tokens of a stream are final, so that what is missing at its end can only be told."""

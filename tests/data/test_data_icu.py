@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.icu import MOST, assemble, assignments, parse_message, resolve
+from regard.data.icu import MOST, assemble, assignments, compare_messages, parse_message, resolve
 
 
 def sentences(text: str) -> dict[str, str]:
@@ -55,3 +55,11 @@ def test_a_choice_that_icu_would_refuse_is_not_taken_apart(text: str):
 def test_too_many_combinations_are_left_alone():
     message = parse_message(" ".join(f"{{n{i}, plural, one {{a}} other {{b}}}}" for i in range(7)))
     assert message is not None and MOST < 2**7 and assignments(message) is None
+
+
+def test_messages_are_compared_branch_by_branch():
+    source = "{n} {n, plural, one {day} other {days}}"
+    assert not compare_messages(source, "{n, plural, one {{n} jour} other {{n} jours}}")
+    assert str(compare_messages(source, "{n, plural, one {{n} jour} other {jours}}")) == "{n} missing"
+    assert str(compare_messages(source, "{n} jours")) == "{n, plural} missing"
+    assert not compare_messages("{a}", "{a}") and compare_messages("{a}", "")

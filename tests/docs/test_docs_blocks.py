@@ -18,9 +18,7 @@ from docs_pages import PAGES, ROOT, Block, Command, blocks, commands
 
 from regard.cli import main
 from regard.config import DataSettings, settle
-from regard.data import Example, load_corpus, write_pairs
-from regard.data.embedded.scene import draw, parse
-from regard.data.images import write_png
+from regard.data import load_corpus, write_pairs
 from regard.experiment import resolve
 
 NOT_EXECUTED = {
@@ -33,7 +31,7 @@ NOT_EXECUTED = {
     "source .venv/bin/activate": "the environment is that of the tests",
 }
 NEEDS_A_NETWORK = "regard data fetch"  # a small folder of the same shape stands in for what it makes
-DEPENDS_ON_WEIGHTS = {"train", "translate", "evaluate", "look", "demo"}
+DEPENDS_ON_WEIGHTS = {"train", "translate", "evaluate", "calibrate", "look", "demo"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 TRAINED_PAGES = ("docs/index.md", "docs/tutorial.md", "docs/python.md")
 READERS_FILES = ("YOUR.tsv", "pairs.tsv", "train.en", "train.fr")  # what README may say "your files" with
@@ -127,9 +125,6 @@ def settle_recipe(text: str) -> None:
 
 def stand_in(words: list[str]) -> None:
     """In place of `regard data fetch NAME --pair PAIR`: the folder that it makes, with dates in it."""
-    if words[3] == "emoji":
-        stand_in_pictures(Path("data/emoji"))
-        return
     pair = words[words.index("--pair") + 1] if "--pair" in words else "en-fr"
     made = f"data/{words[3]}" if words[3] == "cmudict" else f"data/{words[3]}-{pair}"
     given = words[words.index("--out") + 1] if "--out" in words else made
@@ -138,20 +133,6 @@ def stand_in(words: list[str]) -> None:
     corpus = load_corpus(DataSettings(corpus="dates", examples=200, dev_examples=10, test_examples=10))
     for split, rows in corpus.splits().items():
         write_pairs(folder / f"{split}.tsv", rows)
-
-
-def stand_in_pictures(folder: Path) -> None:
-    """In place of `regard data fetch emoji`: a few scenes in two languages."""
-    corpus = load_corpus(DataSettings(corpus="shapes", examples=20, dev_examples=3, test_examples=3))
-    for split, rows in corpus.splits().items():
-        artist = "google" if split == "train" else "twitter"
-        (folder / artist).mkdir(parents=True, exist_ok=True)
-        named = []
-        for number, one in enumerate(rows):
-            name = f"{artist}/{0x1F600 + number:x}.png"
-            write_png(folder / name, draw(parse(one.source), 64))
-            named += [Example(f"{name}#{language}", one.target) for language in ("en", "fr", "de")]
-        write_pairs(folder / f"{split}.tsv", named)
 
 
 def bring_files(folder: Path) -> None:

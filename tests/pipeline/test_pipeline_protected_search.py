@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import regard
+from regard.cli import main
 from regard.config import settle
 from regard.data.glossary import Glossary, Term
 from regard.data.placeholders import compare_placeholders
@@ -166,6 +167,45 @@ def test_a_term_that_it_does_not_write_is_forced_beside_the_placeholders(beams: 
         assert "grand lustre" in result.text and "écarlate" in result.text
         assert all(term.kept and term.forced for term in result.terms) and len(result.terms) == 2
         assert not compare_placeholders(text, result.text)
+
+
+def test_only_what_the_model_would_not_write_counts_as_forced(trained: regard.Translator):
+    glossary = Glossary([Term("lamp", "grand lustre"), Term("red", "rouge")])
+    result = trained.translate("red lamp", glossary=glossary, beams=2)
+    assert {(term.target, term.kept, term.forced) for term in result.terms} == {
+        ("grand lustre", True, True),
+        ("rouge", True, False),
+    }
+
+
+def test_a_glossary_is_measured(trained: regard.Translator):
+    examples = [example for example in trained.run.examples("test") if "lamp" in example.source]
+    report = trained.evaluate_glossary(examples, Glossary([Term("lamp", "lustre")]))
+    assert (report.sentences, report.terms) == (len(examples), len(examples))
+    assert (report.kept_alone, report.kept, report.forced) == (0, len(examples), len(examples))
+    assert report.chrf.value < report.chrf_alone.value
+    with pytest.raises(regard.UserError, match="none of its terms is in these sources"):
+        trained.evaluate_glossary(examples, Glossary([Term("ladder", "échelle")]))
+
+
+def test_the_command_line_takes_a_glossary_and_says_what_to_look_at(
+    trained: regard.Translator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    run, terms = str(trained.run.path), tmp_path / "terms.tsv"
+    terms.write_text("lamp\tlustre\n", encoding="utf-8")
+    assert main(["translate", run, "red lamp {a}", "{n, plural, one {red}}", "--glossary", str(terms)]) == 0
+    shown = capsys.readouterr()
+    assert "lustre" in shown.out and "{a}" in shown.out
+    assert "regard: line 2: look at this output: a choice ICU would refuse" in shown.err
+    assert "regard: glossary: 1 of 1 terms kept, 1 of them forced" in shown.err
+    assert main(["translate", run, "red lamp 98765", "--max-tokens", "2"]) == 0
+    assert "1 of 1 outputs lack a number of their source (line 1: 98765)" in capsys.readouterr().err
+    assert main(["evaluate", run, "--glossary", str(terms)]) == 0
+    assert "kept with it" in capsys.readouterr().out
+    terms.write_text("lamp\tlustre\tx\n", encoding="utf-8")
+    for verb in (["translate", run, "red"], ["evaluate", run]):
+        assert main([*verb, "--glossary", str(terms)]) == 2
+        assert capsys.readouterr().err.endswith("3 columns, not 2; write a term, one tab and its translation\n")
 
 
 def test_a_trace_shows_the_symbols(trained: regard.Translator):
