@@ -91,7 +91,7 @@ def test_a_plan_lacks_nothing_that_a_run_needs() -> None:
         parse_plan("[model", "recipe.toml")
 
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x7f"), max_size=20)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\x7f"), max_size=20)
 
 
 @settings(max_examples=100, deadline=None)
@@ -165,3 +165,8 @@ def test_every_field_says_what_it_is() -> None:
     for section in Settings.model_fields.values():
         for key, field in section.get_default().__class__.model_fields.items():
             assert field.description, key
+
+
+@pytest.mark.parametrize(("given", "meant"), [("2", 2), (0, 0), ("none", "none"), ("mean", "mean")])
+def test_a_named_position_may_come_as_text(given: object, meant: object) -> None:
+    assert settle({"model": {"preset": "lstm-classifier", "pooling": given}}).model.pooling == meant
