@@ -152,7 +152,7 @@ def _assemble(
             "continuation": "transformer-language",
             "classification": "lstm-classifier",
             "tagging": "lstm-tagger",
-            "captioning": "image-lstm",
+            "captioning": "image-grid-transformer",
         }[task],
         images=Path(config.images or folder) if images else None,
     )
