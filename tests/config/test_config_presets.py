@@ -13,13 +13,13 @@ from regard.errors import UserError
 ISSUE = (
     "rnn-language rnn-fixed rnn-fixed-every-step lstm-fixed gru-fixed lstm-additive lstm-dot lstm-scaled-dot "
     "lstm-bilinear lstm-projected lstm-cosine lstm-multihead attention-rnn convolution transformer "
-    "transformer-deep-shallow transformer-language transformer-classifier lstm-classifier "
+    "transformer-deep-shallow marian transformer-language transformer-classifier lstm-classifier "
     "transformer-tagger lstm-tagger image-classifier image-fixed image-lstm "
     "image-grid-transformer image-transformer"
 )
 
 
-def test_the_presets_are_those_of_the_lectures() -> None:
+def test_the_presets_are_those_of_the_lectures_and_marian() -> None:
     assert " ".join(PRESETS) == ISSUE
 
 
