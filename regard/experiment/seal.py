@@ -21,6 +21,7 @@ import torch
 
 from regard.checkpoint import LEXICON, MODEL, RECIPE, SOURCE, TARGET, package_version, read_facts
 from regard.config import Plan
+from regard.data.image_codec import split_reference
 from regard.errors import UserError
 from regard.files import write_text
 from regard.pipeline import Pipeline, Result, load
@@ -133,7 +134,8 @@ def _samples(pipeline: Pipeline) -> list[Sample]:
 def _outputs(pipeline: Pipeline, sources: list[str]) -> list[Result]:
     own = pipeline.run.path / "data"
     named = [f"{own / source}" if pipeline.run.source_codec.kind == "images" else source for source in sources]
-    found = [name if (own / source).is_file() else source for name, source in zip(named, sources, strict=True)]
+    kept = [(own / split_reference(source)[0]).is_file() for source in sources]  # with the word that goes with it
+    found = [name if there else source for name, there, source in zip(named, kept, sources, strict=True)]
     return pipeline.translate_all(found, pipeline.search_with(beams=1, n_best=1, max_tokens=SAMPLE_TOKENS))
 
 
