@@ -30,7 +30,7 @@ from typing import Any, Literal, get_args
 import torch
 
 from regard.config import Plan, parse_plan, recipe_text
-from regard.data.codecs import SourceCodec, TargetCodec, load_codecs
+from regard.data.codecs import SourceCodec, TargetCodec, load_codecs, same_vocabulary
 from regard.data.corpus import Example, Task
 from regard.data.embedded.scene import is_scene
 from regard.data.lexicon import Lexicon
@@ -97,7 +97,7 @@ def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "mode
     facts = read_facts(path)
     plan = read_plan(path)
     source, target = read_codecs(path, plan)
-    shared = source is target
+    shared = same_vocabulary(source, target)
     file = path / f"{weights}.safetensors"
     if not file.is_file() and weights == "model":
         raise UserError(f"{file} is missing: the run has had no validation yet; continue with {resume_line(path)}")

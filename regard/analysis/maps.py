@@ -15,8 +15,7 @@ from torch import Tensor
 from regard.analysis.view import MapRecord, TokenSide, TraceRecord, rounded
 from regard.data.vocabulary import SPECIALS
 from regard.errors import UserError
-from regard.plotting import HeatMap, heat_map, save_page, save_picture
-from regard.plotting.viewer import viewer_page
+from regard.plotting import HeatMap, heat_map, save_picture
 
 SHADES = " ░▒▓█"
 
@@ -104,7 +103,7 @@ class AttentionMap:
         """Write the map, every head apart, as .svg, .png (with the extra [plot]) or .html that works offline."""
         if Path(path).suffix == ".html":
             alone = TraceRecord(self.name, self.columns, (), (), self.rows, (self.record(),), self.name)
-            return save_page(path, viewer_page(self.name, alone.as_dict()))
+            return alone.save(path)
         return save_picture(path, self.svg())
 
 

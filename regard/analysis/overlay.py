@@ -13,9 +13,8 @@ from regard.analysis.maps import SHADES, AttentionMap, is_mark, visible, word_gr
 from regard.analysis.view import TraceRecord
 from regard.data.images import png
 from regard.errors import UserError
-from regard.plotting import save_page, save_picture
+from regard.plotting import save_picture
 from regard.plotting.overlay import draw_overlay
-from regard.plotting.viewer import viewer_page
 
 ACROSS = 6  # words side by side in a terminal
 
@@ -45,7 +44,7 @@ class Overlay:
     def save(self, path: str | Path) -> Path:
         """As .svg or .png, the mean over heads; or every attention and head as .html that works offline."""
         if Path(path).suffix == ".html":
-            return save_page(path, viewer_page(self.record.title, self.record.as_dict()))
+            return self.record.save(path)
         return save_picture(
             path, draw_overlay(data_uri(self.image), list(map(visible, self.words)), self.shown.tolist())
         )

@@ -10,9 +10,8 @@ from regard.analysis.view import NodeRecord, TreeRecord
 from regard.data.codecs import TargetCodec
 from regard.data.vocabulary import BOS, EOS
 from regard.inference.beam_tree import BeamTree, Node
-from regard.plotting import save_page, save_picture
+from regard.plotting import save_picture
 from regard.plotting.tree import Box, draw_tree
-from regard.plotting.viewer import viewer_page
 
 
 def tree_text(tree: BeamTree, decode: Callable[[Sequence[int]], str]) -> str:
@@ -73,7 +72,7 @@ def tree_record(tree: BeamTree, codec: TargetCodec, title: str) -> TreeRecord:
 def save_tree(path: Path, tree: BeamTree, codec: TargetCodec, title: str) -> Path:
     """As .svg, .png or .html, where the arrow keys step through it."""
     if path.suffix == ".html":
-        return save_page(path, viewer_page(title, tree_record(tree, codec, title).as_dict()))
+        return tree_record(tree, codec, title).save(path)
     return save_picture(path, tree_svg(tree, codec, title))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Literal
 
@@ -23,8 +22,7 @@ from regard.inference.batching import device_of, pad_sources
 from regard.models.classifier import ClassifierModel
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
-from regard.plotting import heat_maps, save_page, save_picture
-from regard.plotting.viewer import viewer_page
+from regard.plotting import heat_maps, save_picture
 
 WEIGHTS, FIELD, ROLLOUT = ".weights", ".field", "rollout"
 SELF = ("self_attention", "convolution")  # rows and columns are of one side
@@ -127,7 +125,7 @@ class Trace:
         if not self.maps:
             raise UserError(f"{path}: this model has no attention to draw")
         if Path(path).suffix == ".html":
-            return save_page(path, viewer_page(self.title, self.record(first).as_dict()))
+            return self.record(first).save(path)
         return save_picture(path, heat_maps(self.title, [self.attention(name).heat_map() for name in self.maps]))
 
     @property
@@ -155,8 +153,7 @@ class Trace:
 
     def _repr_html_(self) -> str:
         """In a notebook: the page with all maps, in a frame of its own."""
-        page = viewer_page(self.title, self.record().as_dict())
-        return f'<iframe srcdoc="{escape(page)}" width="100%" height="640" style="border:0"></iframe>'
+        return self.record()._repr_html_()
 
     def _map(
         self,

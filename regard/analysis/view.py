@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Any, Literal
+
+from regard.plotting import save_page
+from regard.plotting.viewer import in_frame, viewer_page
 
 TokenSide = Literal["source", "input", "output", "both"]
 """Whose tokens a row or column is: both = the source's, then the decoder's inputs, of a decoder-only model."""
@@ -121,6 +125,13 @@ class TraceRecord:
     def as_dict(self) -> dict[str, Any]:
         return plain(self)
 
+    def save(self, path: str | Path) -> Path:
+        """One .html file that shows it and works offline."""
+        return save_page(path, viewer_page(self.title, self.as_dict()))
+
+    def _repr_html_(self) -> str:
+        return in_frame(viewer_page(self.title, self.as_dict()))
+
 
 @dataclass(frozen=True)
 class NodeRecord:
@@ -149,6 +160,13 @@ class TreeRecord:
 
     def as_dict(self) -> dict[str, Any]:
         return plain(self)
+
+    def save(self, path: str | Path) -> Path:
+        """One .html file in which the arrow keys step through it."""
+        return save_page(path, viewer_page(self.title, self.as_dict()))
+
+    def _repr_html_(self) -> str:
+        return in_frame(viewer_page(self.title, self.as_dict()))
 
 
 def rounded(weights: Sequence[Sequence[Sequence[float]]]) -> list[list[list[float]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -59,13 +59,13 @@ def describe(
         about = PRESETS[name].about
     elif (Path(name) / "recipe.toml").is_file():
         from regard.checkpoint import read_codecs, read_facts, read_plan
+        from regard.data.codecs import same_vocabulary
 
         if given["model"]:
             raise UserError(f"{name} is trained and stays as it is; --model.* is for a preset or a recipe")
-        read_facts(Path(name))
-        run, about = read_plan(Path(name)), "a trained run"
+        run, about = read_plan(Path(name)), _about(read_facts(Path(name)))
         source, target = read_codecs(Path(name), run)
-        plan, sizes, shared = run.model, (source.size, target.size), source is target
+        plan, sizes, shared = run.model, (source.size, target.size), same_vocabulary(source, target)
     elif name in shipped_recipes() or Path(name).is_file():
         plan = plan_model(settle(read_recipe(name), given, where=name).model)
         about = f"a recipe; preset {plan.preset}"
@@ -84,3 +84,12 @@ def describe(
         if run is not None:
             print(f"\nits plan, and who decided each value:\n\n{recipe_text(run)}", end="")
     return 0
+
+
+def _about(facts: dict[str, Any]) -> str:
+    """What a run is, and where its weights come from, where they were not trained here."""
+    origin = facts.get("origin")
+    if origin is None:
+        return "a trained run"
+    how = "imported from" if facts.get("status") == "imported" else "trained on from"
+    return f"{how} {origin['name']} ({origin['format']}), licence {origin['licence']}"

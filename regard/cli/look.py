@@ -18,6 +18,7 @@ from regard.plotting import check_ending
 if TYPE_CHECKING:
     from regard.analysis.overlay import Overlay
     from regard.analysis.trace import Trace
+    from regard.analysis.view import TraceRecord
     from regard.pipeline import Pipeline
 
 app = App(name="look", help_format="plaintext", usage="Usage: regard look [tree|ablation] RUN TEXT [OPTIONS]")
@@ -69,7 +70,8 @@ def look(
         trace, heading = pipeline.trace(text, target), None
     if isinstance(pipeline, Captioner):
         return _draw_overlay(pipeline.overlay(text, trace, attention), heading, out)
-    return _draw(trace, heading, attention or trace.default_attention, all, out)
+    first = attention or trace.default_attention
+    return _draw(trace, heading, first, all, out, pipeline.record(text, trace, first))
 
 
 @app.command
@@ -196,7 +198,7 @@ def _check_attention(pipeline: Pipeline, attention: str | None, all: bool, out: 
         raise UserError("this model has no attention to look at; `regard probe` reads its hidden states")
 
 
-def _draw(trace: Trace, heading: str | None, attention: str, all: bool, out: Path | None) -> int:
+def _draw(trace: Trace, heading: str | None, attention: str, all: bool, out: Path | None, record: TraceRecord) -> int:
     attention_map = trace.attention(attention)
     if heading is not None:
         print(heading)
@@ -208,7 +210,8 @@ def _draw(trace: Trace, heading: str | None, attention: str, all: bool, out: Pat
     if others and not all:
         print("\nothers: " + " ".join(others))
     if out is not None:
-        _saved(trace.save(out, attention) if all or out.suffix == ".html" else attention_map.save(out))
+        picture = trace if all else attention_map
+        _saved(record.save(out) if out.suffix == ".html" else picture.save(out))
     return 0
 
 

@@ -49,6 +49,8 @@ def train(
     from regard.training.distributed import torchrun_rank
 
     path = out or Path("runs") / _name(recipe, config)
+    if config.training.init_from is not None and torchrun_rank() == 0:
+        config = _imported(config, Path(config.training.init_from), path)
     if distill and torchrun_rank() == 0:
         config = _taught(distill, config, path, resume)
     result = run_experiment(config, path, resume)
@@ -62,6 +64,21 @@ def train(
 def _name(recipe: str | None, config: Settings) -> str:
     model = plan_model(config.model)
     return Path(recipe).stem if recipe else model.preset or f"{model.encoder}-{model.decoder}"
+
+
+def _imported(config: Settings, folder: Path, path: Path) -> Settings:
+    """The same settings, beginning with a run that is made of another program's model, where init_from names one."""
+    from regard.checkpoint import is_run
+    from regard.interop import import_model, is_foreign
+
+    if not folder.is_dir() or is_run(folder) or not is_foreign(folder):
+        return config
+    run = path.with_name(f"{path.name}-imported")
+    if not is_run(run):
+        for line in import_model(folder, run).summary()[:2]:
+            print(line, file=sys.stderr)
+    training = config.training.model_copy(update={"init_from": str(run)})
+    return config.model_copy(update={"training": training})
 
 
 def _taught(teachers: list[Path], config: Settings, path: Path, resume: bool) -> Settings:

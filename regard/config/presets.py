@@ -69,6 +69,20 @@ PRESETS: dict[str, Preset] = {
         "as transformer, with most layers in the encoder: as good, and faster to decode (Kasai 2021)",
         {"encoder": "transformer", "decoder": "transformer", "encoder_depth": 6, "decoder_depth": 1},
     ),
+    "marian": Preset(
+        "as transformer, the way Marian builds it (OPUS-MT): norms after, silu, biases in attention, starts from zeros",
+        {
+            "encoder": "transformer",
+            "decoder": "transformer",
+            "depth": 6,
+            "heads": 8,
+            "positions": "sinusoidal",
+            "norm": "post",
+            "activation": "silu",
+            "attention_bias": True,
+            "start": "zero",
+        },
+    ),
     "transformer-language": Preset(
         "decoder-only Transformer with a causal mask: language modelling, or source, separator, target",
         {"encoder": "none", "decoder": "transformer", "depth": 4},
@@ -104,7 +118,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "image-grid-transformer": Preset(
         "a convolutional grid over an image, the caption by a Transformer decoder that attends to it",
-        {"encoder": "grid", "decoder": "transformer", "encoder_depth": 1, "decoder_depth": 2},
+        {"encoder": "grid", "decoder": "transformer", "encoder_depth": 2, "decoder_depth": 3},
     ),
     "image-transformer": Preset(
         "patches of an image, by convolutions (Xiao 2021), in a Transformer encoder (Dosovitskiy 2021) and decoder",

@@ -41,7 +41,7 @@ class TokenizerFields(Section, Generic[Open]):
         "what the corpus suggests; else symbol where a side is made of few, character for short strings, word for "
         "captions of frequent words, bpe for text"
     )
-    """decomposed: characters, accents apart; symbol: what stands between spaces; bpe: of bytes; unigram: of bytes"""
+    """decomposed: characters, accents apart; symbol: split at spaces; bpe, unigram: of bytes; sentencepiece: import"""
     source_kind: TokenizerKind | None = chosen("kind")
     """kind of the sources, where it differs"""
     target_kind: TokenizerKind | None = chosen("kind")
@@ -113,8 +113,12 @@ class ModelFields(Section, Generic[Open]):
     """rows of the learned position table; longer inputs are refused"""
     norm: Literal["pre", "post", "none"] | Open = default("pre")
     """where layer norm stands in each residual block"""
-    activation: Literal["relu", "gelu", "tanh"] | Open = default("relu")
+    activation: Literal["relu", "gelu", "silu", "tanh"] | Open = default("relu")
     """of the feed-forward layers"""
+    attention_bias: bool | Open = default(False)
+    """multi-head attention: a bias in the projections of queries, keys, values and outputs"""
+    start: Literal["learned", "zero"] | Open = default("learned")
+    """what the decoder reads before the first token: the embedding of <s>, or zeros"""
     tied_embeddings: bool | Open = by_preset(True)
     """output layer = target embeddings (and = source embeddings, where the vocabulary is shared)"""
     dropout: Share | Open = chosen("0 to 0.3, less where there is more to learn from", 0.0)

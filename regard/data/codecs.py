@@ -16,10 +16,12 @@ from regard.data.class_labels import ClassLabels
 from regard.data.examples import Corpus
 from regard.data.image_codec import ImageCodec
 from regard.data.masking import PlaceholderSymbols, count_symbols, mask_pairs
+from regard.data.sentencepiece import SentencePieceTokenizer
 from regard.data.sources import Source
 from regard.data.tag_labels import TagLabels
 from regard.data.tokenizer import Tokenizer
 from regard.data.whole_words import WholeWords
+from regard.errors import UserError
 
 
 class Codec(Protocol):
@@ -77,9 +79,21 @@ class TargetCodec(Codec, Protocol):
         ...
 
 
+def same_vocabulary(source: SourceCodec, target: TargetCodec) -> bool:
+    """Whether an id means the same on both sides, so that one table can embed both."""
+    if isinstance(source, SentencePieceTokenizer) and isinstance(target, SentencePieceTokenizer):
+        return source.vocabulary == target.vocabulary  # even where each side has pieces of its own
+    return source is target
+
+
 def train_codecs(plan: Plan, corpus: Corpus) -> tuple[SourceCodec, TargetCodec]:
     """Source and target codec of the training pairs; one and the same object where they share a vocabulary."""
     (source_kind, target_kind), size = plan.tokenizer.kinds, plan.tokenizer.size
+    if "sentencepiece" in plan.tokenizer.kinds:
+        raise UserError(
+            "tokenizer.kind = 'sentencepiece' is that of an imported model; name the model by training.init_from, or "
+            "take 'unigram'"
+        )
     train, placeholders = corpus.train, None
     if plan.tokenizer.placeholders:
         placeholders = count_symbols(train)
@@ -110,6 +124,9 @@ def load_codecs(
     source_file: Path, target_file: Path, plan: Plan, images: Path | None = None
 ) -> tuple[SourceCodec, TargetCodec]:
     """What was saved of `train_codecs`; one file holds both where they are one. Images are read from `images`."""
+    if plan.tokenizer.kind == SentencePieceTokenizer.kind:
+        pieces = SentencePieceTokenizer.load(source_file)
+        return pieces, SentencePieceTokenizer.load(target_file) if target_file.is_file() else pieces
     if plan.model.is_tagger:
         return WholeWords.load(source_file), TagLabels.load(target_file)
     if plan.model.encoder in IMAGE_ENCODERS:

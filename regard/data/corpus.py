@@ -68,7 +68,7 @@ def _read(config: DataSettings, split: str) -> Reading | None:
     """The files given for "" (train), "dev_" or "test_"; None where there are none."""
     source, target, pairs = (getattr(config, f"{split}{kind}") for kind in ("source", "target", "pairs"))
     if pairs:
-        reading = _pairs(config, pairs)
+        reading = read_pairs_of(config, pairs)
     elif source:
         reading = read_translation_pair(source, target) or read_parallel(source, target)
     else:
@@ -76,7 +76,8 @@ def _read(config: DataSettings, split: str) -> Reading | None:
     return _not_empty(reading, pairs or f"{source} and {target}")
 
 
-def _pairs(config: DataSettings, path: str) -> Reading:
+def read_pairs_of(config: DataSettings, path: str) -> Reading:
+    """The pairs of a file or a folder, whatever its format. `config`: languages, and whether fuzzy units are taken."""
     if is_conllu(path):
         return read_conllu(path)
     if not Path(path).is_dir() and is_caption_file(path):

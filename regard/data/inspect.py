@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from regard.data.examples import Corpus, Example, Skipped
+from regard.data.pair_checks import MEANING, Identify, check_pairs
 from regard.data.splits import overlap
 
 BAR = "█"
@@ -66,14 +67,18 @@ class Inspection:
     notes: tuple[str, ...]
     splits: dict[str, Split]
     skipped: tuple[Reason, ...]
+    found: tuple[Reason, ...] = ()  # by the checks of pairs; first: examples
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
 
 
-def inspect(corpus: Corpus, examples: int = SHOWN) -> Inspection:
-    """All figures of a corpus; `examples` of each split are shown."""
+def inspect(corpus: Corpus, examples: int = SHOWN, check: bool = False, identify: Identify | None = None) -> Inspection:
+    """All figures of a corpus; `examples` of each split are shown.
+
+    `check`: also what may be wrong with pairs that translators made; `identify`: what tells languages apart.
+    """
     splits = {}
     for name, rows in corpus.splits().items():
         targets: dict[str, set[str]] = {}
@@ -88,7 +93,19 @@ def inspect(corpus: Corpus, examples: int = SHOWN) -> Inspection:
             target=_side([row.target for row in rows]),
             examples=tuple(rows[:examples]),
         )
-    return Inspection(corpus.name, corpus.task, corpus.notes, splits, reasons(corpus.skipped))
+    found: tuple[Reason, ...] = ()
+    if check and corpus.task == "translation":
+        found = _findings([row for rows in corpus.splits().values() for row in rows], identify, corpus.languages)
+    return Inspection(corpus.name, corpus.task, corpus.notes, splits, reasons(corpus.skipped), found)
+
+
+def _findings(pairs: list[Example], identify: Identify | None, languages: tuple[str, str] | None) -> tuple[Reason, ...]:
+    """What the checks of pairs found, with the first few pairs in place of files and lines."""
+    found = []
+    for pair, problems in zip(pairs, check_pairs(pairs, identify, languages), strict=True):
+        shown = f"{_shown(pair.source, 40)} → {_shown(pair.target, 40)}"
+        found += [Skipped(shown, MEANING[check]) for check in problems]
+    return reasons(found)
 
 
 def reasons(skipped: Sequence[Skipped]) -> tuple[Reason, ...]:
@@ -137,6 +154,11 @@ def render(inspection: Inspection) -> str:
     for reason in inspection.skipped:
         more = ", …" if reason.count > len(reason.first) else ""
         lines.append(f"  {reason.count:,} × {reason.why} ({', '.join(reason.first)}{more})")
+    if inspection.found:
+        lines.append("to look at (regard data clean leaves such pairs out):")
+    for reason in inspection.found:
+        lines.append(f"  {reason.count:,} × {reason.why}")
+        lines += [f"    {shown}" for shown in reason.first]
     for name, split in inspection.splits.items():
         lines += ["", f"{name}:"]
         lines += [f"  {_shown(example.source)} → {_shown(example.target)}" for example in split.examples]

@@ -15,7 +15,8 @@ LONGEST_SYMBOL = 3  # characters in the mean: longer ones are words
 MOST_TAGS = 8  # of a word, in the mean
 SEEN_OFTEN = 20  # times in the mean: an inventory is small where its symbols are
 SELDOM, FEW = 5, 0.1  # what is seen less than so many times may be such a share of an inventory
-LOOKED_AT = 20_000  # texts that are enough to tell
+TOGETHER = 1000  # texts
+LOOKED_AT = 8_000  # texts that are enough to tell
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Inventory:
 
 def take_inventory(texts: Sequence[str]) -> Inventory:
     letters: Counter[str] = Counter()
-    for text in texts:
-        letters.update(text)
+    for start in range(0, len(texts), TOGETHER):  # in one piece they are counted twice as fast
+        letters.update("".join(texts[start : start + TOGETHER]))
     count = max(len(texts), 1)
     characters = letters.total() / count
     symbols, tags = find_symbols(texts)

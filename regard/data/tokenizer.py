@@ -96,6 +96,8 @@ class Tokenizer:
                 model = bpe_model(texts, limit)
             case "unigram":
                 model = unigram_model(texts, limit)
+            case "sentencepiece":
+                raise AssertionError("it is imported, not trained")
         engine = tokenizers.Tokenizer(model.engine)
         if model.splitter is not None:
             engine.pre_tokenizer = model.splitter

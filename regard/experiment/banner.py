@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from regard.config import Plan
+from regard.data.codecs import same_vocabulary
 from regard.experiment.setup import Setup
 from regard.training.state import TrainingState
 
@@ -77,4 +78,4 @@ def _sizes(setup: Setup) -> str:
     source, target = setup.source, setup.target
     if setup.corpus.images is not None:
         return f"{target.size:,}"
-    return f"{source.size:,}" if source is target else f"{source.size:,} and {target.size:,}"
+    return f"{source.size:,}" if same_vocabulary(source, target) else f"{source.size:,} and {target.size:,}"

@@ -53,9 +53,11 @@ def choose_model(
     that are set already."""
     attends = bool({"transformer", "convolution", "grid", "patches"} & {model.encoder, model.decoder})
     sources = f"{statistics.different:,} different sources"
-    wide = _wide(model, workload, statistics, attends, training) or (goal == "strings" and model.encoder == "rnn")
+    wide, why = _wide(model, workload, statistics, attends, training), ("no more pays", "time for it")
+    if goal == "strings" and model.encoder == "rnn":
+        wide, why = True, ("", "strings")
     choices = {
-        "width": Choice(256 if wide else 128, f"{sources}, {'time for it' if wide else 'no more pays'}"),
+        "width": Choice(256 if wide else 128, f"{sources}, {why[wide]}"),
         "dropout": Choice(_dropout(goal, statistics, attends), f"{goal}, {sources}"),
     }
     if {"transformer", "patches"} & {model.encoder, model.decoder}:

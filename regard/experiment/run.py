@@ -28,6 +28,7 @@ from regard.checkpoint import (
     write_plan,
 )
 from regard.config import Plan, Settings, read_recipe, settle
+from regard.data.codecs import same_vocabulary
 from regard.data.corpus import Corpus, Task, load_corpus
 from regard.errors import UserError
 from regard.experiment.banner import banner
@@ -167,11 +168,12 @@ def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
         "differing_placeholders": setup.train.differing,
         "source_size": setup.source.size,
         "target_size": setup.target.size,
-        "shared": setup.source is setup.target,
+        "shared": same_vocabulary(setup.source, setup.target),
         "parameters": setup.parameters,
         "threads": threads,
         "torch": torch.__version__,
         "fingerprint": fingerprint(corpus),
+        **({"origin": setup.origin} if setup.origin else {}),
     }
     lexicon = setup.lexicon()
     start_run(out, setup.plan, setup.source, setup.target, held_out_pairs(setup, out), facts, lexicon)
@@ -181,6 +183,8 @@ def _open(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
 def _reopen(settings: Settings, out: Path) -> tuple[Setup, dict[str, Any]]:
     if not is_run(out):
         raise UserError(f"{out} holds no run to resume; leave --resume out to begin one")
+    if read_facts(out).get("status") == "imported":
+        raise UserError(f"{out} was imported, not trained; train on with --training.init-from {out} and another --out")
     facts = read_facts(out, needed=("task", "fingerprint", "threads", "torch", "shared"))
     has_state = (out / STATE).is_file() or (out / PREVIOUS).is_file()
     if not has_state and any((out / name).is_file() for name in (MODEL, METRICS)):

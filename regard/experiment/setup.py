@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from regard.checkpoint import read_codecs
+from regard.checkpoint import read_codecs, read_facts
 from regard.config import Plan, Settings
 from regard.config.values import IMAGE_ENCODERS
 from regard.data.batches import Pairs, encode_pairs
-from regard.data.codecs import SourceCodec, TargetCodec, train_codecs
+from regard.data.codecs import SourceCodec, TargetCodec, same_vocabulary, train_codecs
 from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.lexicon import Lexicon, learn_lexicon
 from regard.data.token_store import TokenStore
@@ -38,6 +39,7 @@ class Setup:
     dev: Pairs
     skipped: dict[str, int]  # why, and how many
     copied: int = 0  # parameters that are another run's
+    origin: dict[str, Any] | None = None  # where that run's weights come from, as its source states it
 
     @property
     def parameters(self) -> int:
@@ -80,7 +82,7 @@ def assemble_setup(
 ) -> Setup:
     """The same from a plan and trained codecs. `resumed`: the saved weights will replace these."""
     source, target = codecs
-    model = fuse(build_model(plan.model, source.size, target.size, source is target, plan.training.seed))
+    model = fuse(build_model(plan.model, source.size, target.size, same_vocabulary(source, target), plan.training.seed))
     skipped = Counter(example.why for example in corpus.skipped)
     encoded = []
     rate = plan.training.bpe_dropout
@@ -99,7 +101,8 @@ def assemble_setup(
         )
     setup = Setup(plan, corpus, task_of(plan, corpus), source, target, model, train, dev, dict(skipped))
     if plan.training.init_from is not None and not resumed:
-        return replace(setup, copied=copy_weights(Path(plan.training.init_from), model))
+        earlier = Path(plan.training.init_from)
+        return replace(setup, copied=copy_weights(earlier, model), origin=read_facts(earlier).get("origin"))
     return setup
 
 

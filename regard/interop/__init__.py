@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from regard.interop.export import Exported, ExportFormat, export_run
+from regard.interop.import_model import ImportFormat, ImportResult, import_model, is_foreign
 
-__all__ = ["ExportFormat", "Exported", "export_run"]
+__all__ = ["ExportFormat", "Exported", "ImportFormat", "ImportResult", "export_run", "import_model", "is_foreign"]

@@ -9,6 +9,7 @@ from torch import nn
 
 from regard.config import ModelPlan
 from regard.config.values import CELL, IMAGE_ENCODERS
+from regard.data.vocabulary import BOS
 from regard.models.classifier import ClassifierModel
 from regard.models.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.models.language import LanguageModel, TransformerReader
@@ -57,14 +58,14 @@ def _assemble(config: ModelPlan, source_size: int, target_size: int, shared: boo
     if config.encoder in IMAGE_ENCODERS:
         source_embedding, encoder = None, _build_image_encoder(config, source_size, encoder_width, dropout)
     else:
-        source_embedding = Embedding(source_size, encoder_width, dropout)
+        source_embedding = Embedding(source_size, encoder_width, dropout, _zero(config))
         encoder = _build_encoder(config, source_embedding, dropout)
     if config.decoder == "none":
         if config.pooling == "none":
             return TaggerModel(encoder, target_size, dropout, limits.get(config.encoder))
         return ClassifierModel(encoder, config.pooling, target_size, dropout, limits.get(config.encoder))
     one_table = source_embedding is not None and shared and config.tied_embeddings and encoder_width == decoder_width
-    embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout)
+    embedding = source_embedding if one_table else Embedding(target_size, decoder_width, dropout, _zero(config))
     decoder = _build_decoder(config, embedding, encoder.width, target_size, dropout)
     assert shared or not config.pointer, "what is copied must mean the same on both sides"
     pointer = Pointer(encoder.width, decoder.output) if config.pointer else None
@@ -122,7 +123,7 @@ def _build_decoder(config: ModelPlan, embedding: Embedding, memory_width: int, s
 
 def _build_language(config: ModelPlan, size: int, dropout: float, width: int, limit: int | None) -> Model:
     _, depth = config.depths
-    embedding = Embedding(size, width, dropout)
+    embedding = Embedding(size, width, dropout, _zero(config))
     if config.decoder == "rnn":
         tied, learned = config.tied_embeddings, _learns_start(config)
         reader = RecurrentReader(embedding, config.cell, width, depth, size, tied, dropout, learned)
@@ -130,6 +131,11 @@ def _build_language(config: ModelPlan, size: int, dropout: float, width: int, li
     shape, positions = _shape(config, width, dropout), _positions(config, width)
     output = Output(width, size, embedding if config.tied_embeddings else None)
     return LanguageModel(TransformerReader(embedding, positions, shape, depth, output), limit)
+
+
+def _zero(config: ModelPlan) -> int | None:
+    """The id that is embedded as zeros: that of the start, where it is not learned. No source has it."""
+    return BOS if config.start == "zero" else None
 
 
 def _learns_start(config: ModelPlan) -> bool:
@@ -148,6 +154,7 @@ def _shape(config: ModelPlan, width: int, dropout: float) -> LayerShape:
         attention_dropout=config.attention_dropout,
         ffn_dropout=dropout if config.ffn_dropout is None else config.ffn_dropout,
         positions=config.positions if config.positions in ("rotary", "alibi") else None,
+        attention_bias=config.attention_bias,
         residuals=config.residuals,
         projected=config.projections == "learned",
     )
@@ -160,7 +167,14 @@ def _positions(config: ModelPlan, width: int) -> PositionalEmbedding:
 
 def _attention(config: ModelPlan, query_width: int, memory_width: int) -> Attention:
     if config.score == "multi-head":
-        return MultiHeadAttention(query_width, memory_width, config.heads, config.head_layout, config.attention_dropout)
+        return MultiHeadAttention(
+            query_width,
+            memory_width,
+            config.heads,
+            config.head_layout,
+            config.attention_dropout,
+            bias=config.attention_bias,
+        )
     score, proportional = _score(config, query_width, memory_width), config.weighting == "proportional"
     return ScoredAttention(score, memory_width, config.attention_dropout, proportional)
 

@@ -38,6 +38,7 @@ class LayerShape:
     attention_dropout: float
     ffn_dropout: float
     positions: Literal["rotary", "alibi"] | None  # those that act inside self-attention
+    attention_bias: bool = False
     residuals: bool = True
     projected: bool = True  # self-attention has projections of its own
 
@@ -51,6 +52,7 @@ class LayerShape:
             self.attention_dropout,
             self.positions if own else None,
             self.projected or not own,
+            self.attention_bias,
         )
 
     def residual(self) -> Residual:

@@ -166,9 +166,9 @@ class ScoredAttention(Attention):
         return self.dropout(self.weights(weights))[:, 0] @ values
 
 
-def _projection(width: int, to_width: int, projected: bool) -> nn.Linear:
+def _projection(width: int, to_width: int, projected: bool, bias: bool) -> nn.Linear:
     """Who needs its weight asks for `projected` first."""
-    return nn.Linear(width, to_width, bias=False) if projected else cast(nn.Linear, nn.Identity())
+    return nn.Linear(width, to_width, bias=bias) if projected else cast(nn.Linear, nn.Identity())
 
 
 class MultiHeadAttention(Attention):
@@ -188,6 +188,7 @@ class MultiHeadAttention(Attention):
         dropout: float,
         positions: Literal["rotary", "alibi"] | None = None,
         projected: bool = True,
+        bias: bool = False,
     ) -> None:
         super().__init__()
         self.width = width
@@ -198,10 +199,10 @@ class MultiHeadAttention(Attention):
         inner = heads * self.head_width
         assert projected or inner == width == memory_width, "without projections all widths are one"
         self.projected = projected
-        self.query_proj = _projection(width, inner, projected)
-        self.key_proj = _projection(memory_width, inner, projected)
-        self.value_proj = _projection(memory_width, inner, projected)
-        self.output_proj = _projection(inner, width, projected)
+        self.query_proj = _projection(width, inner, projected, bias)
+        self.key_proj = _projection(memory_width, inner, projected, bias)
+        self.value_proj = _projection(memory_width, inner, projected, bias)
+        self.output_proj = _projection(inner, width, projected, bias)
         self.weights = Tap()
 
     def prepare(self, states: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:

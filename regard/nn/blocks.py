@@ -8,7 +8,12 @@ from typing import Literal
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "tanh": Tensor.tanh}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "silu": F.silu,
+    "tanh": Tensor.tanh,
+}
 
 
 class Residual(nn.Module):

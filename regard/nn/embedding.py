@@ -10,10 +10,14 @@ from torch.nn import functional as F
 
 
 class Embedding(nn.Module):
-    """√D · table[id], the table drawn with variance 1/D: vectors come out with unit variance, ties give unit logits."""
+    """√D · table[id], the table drawn with variance 1/D: vectors come out with unit variance, ties give unit logits.
 
-    def __init__(self, size: int, width: int, dropout: float) -> None:
+    zero: an id whose vector is zero, whatever its row is (in a tied table the row has logits to give).
+    """
+
+    def __init__(self, size: int, width: int, dropout: float, zero: int | None = None) -> None:
         super().__init__()
+        self.zero = zero
         self.weight = nn.Parameter(torch.empty(size, width).normal_(0, width**-0.5))
         self.dropout = nn.Dropout(dropout)
 
@@ -23,7 +27,8 @@ class Embedding(nn.Module):
 
     def plain(self, ids: Tensor) -> Tensor:
         """Without dropout: (…) → (…, D)."""
-        return F.embedding(ids, self.weight) * math.sqrt(self.weight.shape[1])
+        vectors = F.embedding(ids, self.weight) * math.sqrt(self.weight.shape[1])
+        return vectors if self.zero is None else vectors.masked_fill((ids == self.zero).unsqueeze(-1), 0)
 
 
 class Output(nn.Module):

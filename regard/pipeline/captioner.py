@@ -41,13 +41,13 @@ class Captioner(SourceToText):
         chosen = attention or trace.default_attention
         if chosen not in names:
             raise UserError(f"{chosen} does not attend to the image; these do: {', '.join(names) or 'none'}")
-        record = self._view(image, trace, chosen)
+        record = self.record(image, trace, chosen)
         return overlay(_pixels(image), [trace.attention(name) for name in names], chosen, record)
 
-    def _view(self, text: str, seen: Trace, first: str | None) -> TraceRecord:
+    def record(self, text: str, seen: Trace, first: str | None = None) -> TraceRecord:
         side = round(len(seen.source_tokens) ** 0.5)
         image = ImageRecord(data_uri(_pixels(text)), side, self.changes.hide)
-        record = super()._view(text, seen, first)
+        record = super().record(text, seen, first)
         return replace(record, image=image, title=record.text)
 
     def _pointing(self, examples: list[Example]) -> MetricScore | None:

@@ -176,14 +176,15 @@ class Pipeline(ABC):
         if not isinstance(prefix, str) and EOS in prefix[-1:]:
             target = self.target_codec.decode(prefix[:-1])
         if target is not None:
-            return self._view(text, self.trace(text, target), first)
+            return self.record(text, self.trace(text, target), first)
         (result,) = self.translate_all([text], search, prefixes=[prefix])
-        record = self._view(text, result.trace(), first)
+        record = self.record(text, result.trace(), first)
         best = result.alternatives or (result,)
         outputs = tuple(OutputRecord(one.text, one.score, one.log_prob, one.finished) for one in best)
         return replace(record, finished=result.finished, score=result.score, outputs=outputs, text=result.text)
 
-    def _view(self, text: str, seen: Trace, first: str | None) -> TraceRecord:
+    def record(self, text: str, seen: Trace, first: str | None = None) -> TraceRecord:
+        """What a viewer shows of a trace of `text`."""
         names = seen.maps
         if first is not None and first not in names:
             raise UserError(f"no attention is called {first!r}; this model has: {', '.join(names) or 'none'}")

@@ -20,6 +20,7 @@ from regard.data.codecs import symbols_of
 from regard.data.glossary import Glossary, Term, TermUse, stands_in
 from regard.data.masking import PlaceholderSymbols
 from regard.data.numbers import missing_numbers
+from regard.data.sentencepiece import SentencePieceTokenizer
 from regard.data.sources import Source
 from regard.data.tokenizer import Tokenizer
 from regard.inference import Hypothesis, ProgressCallback, TooLong
@@ -56,7 +57,7 @@ class ProtectedSearch:
     def __init__(
         self, model: SourceToText, encode: Callable[[Sequence[str]], Sequence[Source]], glossary: Glossary | None
     ) -> None:
-        assert isinstance(model.target_codec, Tokenizer)
+        assert isinstance(model.target_codec, Tokenizer | SentencePieceTokenizer)
         self._model, self._encode, self._glossary = model, encode, glossary
         self._target = model.target_codec
         self._symbols = symbols_of(model.source_codec, model.target_codec) or PlaceholderSymbols()

@@ -11,6 +11,7 @@ from regard.analysis.projection import Removed
 from regard.data.icu import Assignment, Message, assemble, assignments, has_choice, parse_message, resolve
 from regard.data.masking import MaskedText, PlaceholderSymbols
 from regard.data.placeholders import Difference, Placeholder, difference, find_placeholders
+from regard.data.sentencepiece import SentencePieceTokenizer
 from regard.data.tokenizer import Tokenizer
 from regard.inference.constraints import Constraints
 
@@ -97,7 +98,7 @@ def _without(
     return ProtectedText(MaskedText(left, originals), tuple(removed))
 
 
-def constraints_of(masked: MaskedText, tokenizer: Tokenizer) -> Constraints:
+def constraints_of(masked: MaskedText, tokenizer: Tokenizer | SentencePieceTokenizer) -> Constraints:
     """Each symbol of the masked source once, and none of the others."""
     ids = tokenizer.placeholder_ids
     wanted = frozenset(ids[symbol] for symbol in masked.originals)

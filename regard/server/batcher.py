@@ -97,9 +97,7 @@ class MicroBatcher:
             waiting.result.add_done_callback(lambda _: abandoned.set() if _all_cancelled(batch) else None)
         work = partial(self._decode, texts, batch[0].search, prefixes, abandoned)
         try:
-            results = await loop.run_in_executor(self._executor, work)
-        except CancelledError:  # of check_cancelled: nobody waits for the batch any more
-            return
+            results = await loop.run_in_executor(self._executor, _unless_cancelled, work)
         except Exception as error:
             if len(batch) > 1:
                 for waiting in batch:
@@ -108,7 +106,7 @@ class MicroBatcher:
             elif not batch[0].result.done():
                 batch[0].result.set_exception(error)
             return
-        for waiting, result in zip(batch, results, strict=True):
+        for waiting, result in zip(batch, results or (), strict=results is not None):
             if not waiting.result.done():
                 waiting.result.set_result(result)
 
@@ -146,6 +144,15 @@ class MicroBatcher:
     @property
     def length(self) -> int:
         return len(self._waiting)
+
+
+def _unless_cancelled(work: Callable[[], list[Result]]) -> list[Result] | None:
+    """None where nobody waits any more. The exception must not leave the thread: asyncio would take it for a
+    cancellation of the micro-batcher itself."""
+    try:
+        return work()
+    except CancelledError:
+        return None
 
 
 def _all_cancelled(batch: Sequence[WaitingText]) -> bool:

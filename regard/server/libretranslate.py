@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 from pydantic import BaseModel
+from starlette.datastructures import UploadFile
 
 from regard.server.access import Access
 from regard.server.dialect import FORMS, Fields, body_of, errors_as, read_fields, text_of, texts_of
@@ -26,9 +27,12 @@ from regard.server.libretranslate_schema import (
     ServedLanguage,
     SuggestAnswer,
     SuggestBody,
+    TranslateFileAnswer,
+    TranslateFileBody,
 )
 from regard.server.refusal import Refusal, bad
 from regard.server.suggestions import Suggestions
+from regard.server.translated_files import ENDINGS, TranslatedFiles
 from regard.server.translation import AUTO, Detection, Translation
 from regard.server.transport import DETAILS
 
@@ -55,6 +59,8 @@ def libretranslate_router(translation: Translation, access: Access, suggestions:
         access.check(request, fields.get("api_key"))
         return await _translate(request, fields, translation)
 
+    _add_files(router, TranslatedFiles(translation), access)
+
     @router.post("/detect", response_model=list[DetectedLanguage], openapi_extra=_body(DetectBody))
     async def detect(request: Request) -> Any:
         fields = await read_fields(request)
@@ -80,6 +86,34 @@ def libretranslate_router(translation: Translation, access: Access, suggestions:
 
     _add_about(router, translation, access, suggestions is not None)
     return router
+
+
+def _add_files(router: APIRouter, files: TranslatedFiles, access: Access) -> None:
+    @router.post(
+        "/translate_file",
+        response_model=TranslateFileAnswer,
+        openapi_extra=body_of(TranslateFileBody.model_json_schema(), "multipart/form-data"),
+    )
+    async def translate_file(request: Request) -> Any:
+        """Text, PO, TMX or XLIFF; the answer says where the translated file is."""
+        fields = await read_fields(request)
+        access.check(request, fields.get("api_key"))
+        sent = fields.get("file")
+        if not isinstance(sent, UploadFile) or not sent.filename:
+            raise bad("Invalid request: missing file parameter")
+        source, target = text_of(fields, "source"), text_of(fields, "target")
+        name = await files.translate(sent.filename, await sent.read(), source, target)
+        return TranslateFileAnswer(translatedFileUrl=f"{request.base_url}download_file/{name}")
+
+    @router.get(
+        "/download_file/{name}",
+        response_class=FileResponse,
+        responses={200: {"content": {"application/octet-stream": {}}}},
+    )
+    async def download_file(request: Request, name: str) -> FileResponse:
+        """A file that /translate_file has made. Its name is the key to it."""
+        path = files.path(name)
+        return FileResponse(path, media_type="application/octet-stream", filename=name.partition(".")[2])
 
 
 def _add_about(router: APIRouter, translation: Translation, access: Access, suggestions: bool) -> None:
@@ -171,5 +205,5 @@ def _frontend_settings(translation: Translation, access: Access, suggestions: bo
         "keyRequired": access.needs_key,
         "language": {"source": {"code": AUTO, "name": "Auto Detect"}, "target": target},
         "suggestions": suggestions,
-        "supportedFilesFormat": [".txt"],
+        "supportedFilesFormat": list(ENDINGS),
     }

@@ -39,6 +39,7 @@ class LibreTranslateAnswer(BaseModel):
 
 
 class DetectBody(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"q": "Frankreich"}]})
     q: str | list[str] = Field(min_length=1)
     api_key: str | None = None
 
@@ -52,6 +53,17 @@ class SuggestBody(BaseModel):
 
 class SuggestAnswer(BaseModel):
     success: bool
+
+
+class TranslateFileBody(BaseModel):
+    file: bytes = Field(description="the file; its name says what kind it is")
+    source: str = Field(min_length=1)
+    target: str = Field(min_length=1)
+    api_key: str | None = None
+
+
+class TranslateFileAnswer(BaseModel):
+    translatedFileUrl: str  # noqa: N815
 
 
 class ServedLanguage(BaseModel):

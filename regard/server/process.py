@@ -26,6 +26,7 @@ from regard.server.settings import ServerSettings
 
 HEAD_SECONDS = 20  # in which the head of a request must have arrived
 CONNECTIONS = 4096  # more are refused by uvicorn itself
+BACKLOG = 2048  # connections that wait to be accepted, as of uvicorn
 
 
 class TimedProtocol(AutoHTTPProtocol):
@@ -85,6 +86,7 @@ def run_server(
     )
     for model in application.service.models.values():
         print(f"{model.name}: {_description(model)}", file=sys.stderr)
+    sockets[0].listen(BACKLOG)  # who comes before the event loop runs waits for it
     address, number = sockets[0].getsockname()[:2]
     shown = f"[{address}]" if ":" in address else address
     print(

@@ -70,19 +70,17 @@ class Translation:
         raise bad(f"{names[0]} is not available as a target language from {names[1]}")
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
-        """The languages of each text, most probable first. Without a classifier the only source language, of which
-        nobody is sure: confidence 0."""
+        """The languages of each text, most probable first. Of a text without any, and without a classifier, it is the
+        source language of the first run, with confidence 0."""
         detector = self.service.detector
-        if detector is not None:
-            results = await self.service.translate(detector, [text or " " for text in texts])
-            return [
-                [Detection(language_code(name) or name, 100 * share) for name, share in result.probabilities.items()]
-                for result in results
-            ]
         sources = self.sources()
+        unsure = [Detection(sources[0], 0.0)] if sources else []
+        if detector is not None:
+            results = await self.service.translate(detector, texts)
+            return [_detections(result) or unsure for result in results]
         if len(sources) != 1:
             raise bad("auto: no classifier of languages is served; name the source language")
-        return [[Detection(sources[0], 0.0)] for _ in texts]
+        return [unsure for _ in texts]
 
     # --- texts ---------------------------------------------------------------------------------------------------
 
@@ -97,7 +95,7 @@ class Translation:
         documents = [segmented(text, format) for text in texts]
         segments = [segment for document in documents for segment in document.segments]
         search = model.pipeline.search_with(n_best=alternatives + 1) if alternatives else model.pipeline.search
-        results = await self._results(model, segments, search)
+        results = await self.results(model, segments, search)
         translated, start = [], 0
         for document in documents:
             own = results[start : start + len(document.places)]
@@ -105,7 +103,7 @@ class Translation:
             translated.append(_translated(document, own, alternatives))
         return translated
 
-    async def _results(self, model: ServedModel, segments: Sequence[str], search: SearchSettings) -> list[Result]:
+    async def results(self, model: ServedModel, segments: Sequence[str], search: SearchSettings) -> list[Result]:
         """As many requests to the model as its limit on texts asks for: a text may have many lines."""
         most = self.service.settings.texts
         results: list[Result] = []
@@ -115,6 +113,11 @@ class Translation:
             if result.problem is not None:
                 raise bad(f"Invalid request: {result.problem}")
         return results
+
+
+def _detections(result: Result) -> list[Detection]:
+    """None of an empty text."""
+    return [Detection(language_code(name) or name, 100 * share) for name, share in result.probabilities.items()]
 
 
 def _translated(document: SegmentedText, results: Sequence[Result], alternatives: int) -> Translated:

@@ -140,7 +140,11 @@ def test_every_head_is_there_small_and_a_click_shows_it_large(trace_page: Visit)
 
 
 def test_what_could_stand_there_instead(page: Any, tmp_path: Path) -> None:
-    rivals = (AlternativeToken(5, " chat", -0.105), AlternativeToken(6, " <img src=x onerror=alert(1)>", -2.3))
+    rivals = (
+        AlternativeToken(5, " chat", -0.105),
+        AlternativeToken(6, " <img src=x onerror=alert(1)>", -2.3),
+        AlternativeToken(7, "s", -7.0),
+    )
     found = Prediction(5, -0.105, 0.5, rivals)
     seen = Trace({}, SOURCE, INPUT, OUTPUT, (Prediction(4, 0.0, 0.0, ()), found, Prediction(2, 0.0, 0.0, ())))
     visit = Visit(page, save_page(tmp_path / "t.html", viewer_page("t", seen.record().as_dict())))
@@ -149,7 +153,7 @@ def test_what_could_stand_there_instead(page: Any, tmp_path: Path) -> None:
     assert token.get_attribute("title") == "chat: 90 %"
     token.click()
     rows = page.locator(".alternatives li").all_text_contents()
-    assert rows == ["chat90 %", "<img src=x onerror=alert(1)>10 %"]
+    assert rows == ["chat90 %", "<img src=x onerror=alert(1)>10 %", "…s< 0.1 %"]  # which goes on with the last word
     page.keyboard.press("Escape")
     assert page.locator(".alternatives").count() == 0
     assert page.evaluate("document.activeElement.textContent") == "chat"

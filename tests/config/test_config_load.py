@@ -165,3 +165,8 @@ def test_every_field_says_what_it_is() -> None:
     for section in Settings.model_fields.values():
         for key, field in section.get_default().__class__.model_fields.items():
             assert field.description, key
+
+
+@pytest.mark.parametrize(("given", "meant"), [("2", 2), (0, 0), ("none", "none"), ("mean", "mean")])
+def test_a_named_position_may_come_as_text(given: object, meant: object) -> None:
+    assert settle({"model": {"preset": "lstm-classifier", "pooling": given}}).model.pooling == meant

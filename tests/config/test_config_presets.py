@@ -7,18 +7,19 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 from regard.config import PRESETS, ModelPlan, plan_model, preset_fields, settle
+from regard.config.settings import IMAGE_ENCODERS
 from regard.errors import UserError
 
 ISSUE = (
     "rnn-language rnn-fixed rnn-fixed-every-step lstm-fixed gru-fixed lstm-additive lstm-dot lstm-scaled-dot "
     "lstm-bilinear lstm-projected lstm-cosine lstm-multihead attention-rnn convolution transformer "
-    "transformer-deep-shallow transformer-language transformer-classifier lstm-classifier "
+    "transformer-deep-shallow marian transformer-language transformer-classifier lstm-classifier "
     "transformer-tagger lstm-tagger image-classifier image-fixed image-lstm "
     "image-grid-transformer image-transformer"
 )
 
 
-def test_the_presets_are_those_of_the_lectures() -> None:
+def test_the_presets_are_those_of_the_lectures_and_marian() -> None:
     assert " ".join(PRESETS) == ISSUE
 
 
@@ -68,6 +69,7 @@ def test_every_field_of_a_preset_can_be_set(preset: str, key: str) -> None:
         "weighting": before.has_recurrent_attention and before.score != "multi-head",
         "residuals": bool({before.encoder, before.decoder} & {"transformer", "convolution", "patches"}),
         "projections": bool({before.encoder, before.decoder} & {"transformer", "patches"}),
+        "pointer": "none" not in (before.encoder, before.decoder) and before.encoder not in IMAGE_ENCODERS,
         "first_state": before.encoder == "rnn" or (before.encoder == "none" and before.decoder == "rnn"),
     }
     unasked = not parts.get(key, True)

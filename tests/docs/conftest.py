@@ -64,6 +64,8 @@ def trained_dates_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every training that the command line or Python starts is cut."""
     import regard.apps.compare.sweep as sweep_room
+    import regard.apps.lessons.antecedent as antecedent
+    import regard.apps.lessons.neighbours as neighbours
     import regard.experiment.run as room
 
     def cut_experiment(config: Settings, out: Path | str, resume: bool = False, progress: bool = True):
@@ -92,6 +94,11 @@ def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
             write_pairs(folder / f"{split}.tsv", examples)
         return 0
 
+    name_neighbours, resolve_pronouns = neighbours.name_neighbours, antecedent.resolve_pronouns
+    monkeypatch.setattr(neighbours, "name_neighbours", lambda stack: name_neighbours(replace(stack, steps=STEPS)))
+    monkeypatch.setattr(
+        antecedent, "resolve_pronouns", lambda job: resolve_pronouns(replace(job, steps=STEPS, stories=EXAMPLES))
+    )
     monkeypatch.setattr("regard.experiment.distill.distil", reference_pairs)
     monkeypatch.setattr(sweep_room, "_train", cut_training)
     monkeypatch.setattr("regard.experiment.run_experiment", cut_experiment)

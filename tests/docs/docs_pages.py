@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from notebooks import write_pages
 from rich.console import Console
 
+from regard.analysis.diagram import diagram
 from regard.apps.lessons import LESSONS
 from regard.cli import app
-from regard.config import PRESETS, Settings, shipped_recipes
+from regard.config import PRESETS, Settings, plan_model, settle, shipped_recipes
 from regard.config.section import how_chosen
 from regard.data.embedded import EMBEDDED
+from regard.models.build import build_model
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
@@ -32,6 +35,7 @@ VERBS = (
     "train",
     "translate",
     "evaluate",
+    "import",
     "calibrate",
     "export",
     "look",
@@ -169,11 +173,29 @@ def experiments() -> str:
     return "\n".join(rows)
 
 
+def diagrams() -> str:
+    """Each preset drawn from its modules; the drawings are files of their own."""
+    return "\n\n".join(f"**`{name}`**\n\n![the modules of {name}](images/presets/{name}.svg)" for name in PRESETS)
+
+
+def preset_drawing(name: str) -> str:
+    model = plan_model(settle({"model": {"preset": name, "width": 16, "heads": 4}}).model)
+    return diagram(build_model(model, 9, 11, shared=False, seed=1), name)
+
+
+def write_drawings() -> None:
+    folder = ROOT / "docs" / "images" / "presets"
+    folder.mkdir(exist_ok=True)
+    for name in PRESETS:
+        (folder / f"{name}.svg").write_text(preset_drawing(name), encoding="utf-8")
+
+
 MAKERS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "help": help_texts,
     "presets": presets,
     "corpora": corpora,
+    "diagrams": diagrams,
     "recipes": recipes,
     "lessons": lessons,
     "experiments": experiments,
@@ -221,6 +243,8 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
+    write_pages()
+    write_drawings()
     for path in PAGES:
         before = path.read_text(encoding="utf-8")
         if (after := fill(before)) != before:

@@ -11,6 +11,9 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +21,7 @@ from docs_pages import PAGES, ROOT, Block, Command, blocks, commands
 
 from regard.cli import main
 from regard.config import DataSettings, settle
-from regard.data import Example, load_corpus, write_pairs
-from regard.data.embedded.scene import draw, parse
-from regard.data.images import write_png
+from regard.data import load_corpus, write_pairs
 from regard.experiment import resolve
 
 NOT_EXECUTED = {
@@ -34,8 +35,9 @@ NOT_EXECUTED = {
 }
 NEEDS_A_NETWORK = "regard data fetch"  # a small folder of the same shape stands in for what it makes
 DEPENDS_ON_WEIGHTS = {"train", "translate", "evaluate", "calibrate", "look", "demo"}
+ADDRESS = "127.0.0.1:8000"  # of the server that a page starts
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-TRAINED_PAGES = ("docs/index.md", "docs/tutorial.md", "docs/python.md")
+TRAINED_PAGES = ("docs/index.md", "docs/tutorial.md", "docs/python.md", "docs/serving.md")
 READERS_FILES = ("YOUR.tsv", "pairs.tsv", "train.en", "train.fr")  # what README may say "your files" with
 
 
@@ -47,6 +49,8 @@ class Reader:
         self.capsys = capsys
         self.trained = trained
         self.names: dict[str, object] = {}
+        self.server: subprocess.Popen[str] | None = None
+        self.address = ADDRESS  # of the server, on a free port instead of the page's
 
     def work_through(self, block: Block) -> None:
         match block.language:
@@ -64,27 +68,51 @@ class Reader:
         where = f"{self.name}:{command.line}: {command.text}"
         if any(command.text == known or command.text.startswith(f"{known} ") for known in NOT_EXECUTED):
             return
-        words = shlex.split(command.text, comments=True)
+        text = command.text.replace(ADDRESS, self.address)
+        words = shlex.split(text, comments=True)
         if not words:  # a comment
+            return
+        if words[:2] == ["regard", "serve"]:
+            self._serve(words[2:], command.output)
+            return
+        if words[0] == "curl" and shutil.which("curl") is None:
             return
         if command.text.startswith(NEEDS_A_NETWORK):
             stand_in(words)
             return
         refusal = command.output.startswith("regard: ")
-        if words[0] == "regard" and not needs_a_shell(command.text):
+        if words[0] == "regard" and not needs_a_shell(text):
             code = main(words[1:])
             out, err = self.capsys.readouterr()
         else:
-            done = subprocess.run(
-                ["bash", "-c", command.text], capture_output=True, text=True, timeout=120, check=False
-            )
-            code, out, err = done.returncode, done.stdout, done.stderr
+            done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=120, check=False)
+            code, out, err = done.returncode, done.stdout.replace(self.address, ADDRESS), done.stderr
         assert code == (2 if refusal else 0), f"{where}\nexit {code}\n{out}{err}"
         depends = (words[0] == "regard" and words[1] in DEPENDS_ON_WEIGHTS) or "regard" in words[1:]
+        depends = depends or (words[0] == "curl" and ("translatedText" in command.output or "/v1/" in text))
         if command.output and (refusal or self.trained or not depends):
             compare(where, command.output, err if refusal else out)
 
+    def _serve(self, words: list[str], said: str) -> None:
+        """In a process of its own, until the page ends or serves anew; it says what the page says, but for the time."""
+        self.close()
+        command = [sys.executable, "-m", "regard", "serve", *words, "--port", "0", "--threads", "1"]
+        self.server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self.server.stderr is not None
+        for line in self.server.stderr:
+            if started := re.match(r"serving on http://(\S+)/", line):
+                self.address = started[1]
+                return
+            assert line in f"{said}\n", f"{self.name}: regard serve said {line}"
+        pytest.fail(f"{self.name}: regard serve {words} does not start", pytrace=False)
+
+    def close(self) -> None:
+        if self.server is not None:
+            self.server.kill()
+            self.server.communicate()
+
     def _python(self, block: Block) -> None:
+        block = replace(block, text=block.text.replace(ADDRESS, self.address))
         code = "\n" * (block.line - 1) + block.text
         if ">>>" not in block.text:
             exec(compile(code, self.name, "exec"), self.names)
@@ -127,9 +155,6 @@ def settle_recipe(text: str) -> None:
 
 def stand_in(words: list[str]) -> None:
     """In place of `regard data fetch NAME --pair PAIR`: the folder that it makes, with dates in it."""
-    if words[3] == "emoji":
-        stand_in_pictures(Path("data/emoji"))
-        return
     pair = words[words.index("--pair") + 1] if "--pair" in words else "en-fr"
     made = f"data/{words[3]}" if words[3] == "cmudict" else f"data/{words[3]}-{pair}"
     given = words[words.index("--out") + 1] if "--out" in words else made
@@ -138,20 +163,6 @@ def stand_in(words: list[str]) -> None:
     corpus = load_corpus(DataSettings(corpus="dates", examples=200, dev_examples=10, test_examples=10))
     for split, rows in corpus.splits().items():
         write_pairs(folder / f"{split}.tsv", rows)
-
-
-def stand_in_pictures(folder: Path) -> None:
-    """In place of `regard data fetch emoji`: a few scenes in two languages."""
-    corpus = load_corpus(DataSettings(corpus="shapes", examples=20, dev_examples=3, test_examples=3))
-    for split, rows in corpus.splits().items():
-        artist = "google" if split == "train" else "twitter"
-        (folder / artist).mkdir(parents=True, exist_ok=True)
-        named = []
-        for number, one in enumerate(rows):
-            name = f"{artist}/{0x1F600 + number:x}.png"
-            write_png(folder / name, draw(parse(one.source), 64))
-            named += [Example(f"{name}#{language}", one.target) for language in ("en", "fr", "de")]
-        write_pairs(folder / f"{split}.tsv", named)
 
 
 def bring_files(folder: Path) -> None:
@@ -170,9 +181,9 @@ def test_every_block_runs(page: Path, desk: Path, dates_run: Path, capsys: pytes
     shutil.copytree(dates_run, desk / "runs" / "dates")
     if page.name == "README.md":
         bring_files(desk)
-    reader = Reader(page.name, capsys, trained=False)
-    for block in blocks(page.read_text(encoding="utf-8")):
-        reader.work_through(block)
+    with closing(Reader(page.name, capsys, trained=False)) as reader:
+        for block in blocks(page.read_text(encoding="utf-8")):
+            reader.work_through(block)
 
 
 @pytest.mark.slow
@@ -182,9 +193,9 @@ def test_outputs_of_the_trained_model(
 ) -> None:
     shutil.copytree(trained_dates_run, desk / "runs" / "dates")
     page = ROOT / name
-    reader = Reader(name, capsys, trained=True)
-    for block in blocks(page.read_text(encoding="utf-8")):
-        reader.work_through(block)
+    with closing(Reader(name, capsys, trained=True)) as reader:
+        for block in blocks(page.read_text(encoding="utf-8")):
+            reader.work_through(block)
 
 
 def test_a_wrong_page_is_noticed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs_pages import ENTRY, EXPERIMENTS, GENERATED, MAKERS, PAGES, ROOT, anchor, fill
+from docs_pages import ENTRY, EXPERIMENTS, GENERATED, MAKERS, PAGES, ROOT, anchor, fill, preset_drawing
 
 from regard.checkpoint import FORMAT
 from regard.config import PRESETS
@@ -148,3 +148,8 @@ def test_the_website_builds(tmp_path: Path) -> None:
     shutil.copy(ROOT / "zensical.toml", tmp_path)
     subprocess.run([sys.executable, "-m", "zensical", "build"], cwd=tmp_path, check=True, timeout=120)
     assert (tmp_path / "site" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_drawings_of_presets_are_up_to_date(name: str) -> None:
+    assert text_of(f"docs/images/presets/{name}.svg") == preset_drawing(name), UPDATE

@@ -60,6 +60,7 @@ def in_order(engine, sources, search: SearchSettings, progress=None) -> list:
         {"positions": "rotary", "norm": "post"},
         {"positions": "none"},
         {"activation": "gelu", "tied_embeddings": False},
+        {"activation": "silu", "attention_bias": True, "start": "zero", "norm": "post"},
         {"encoder_depth": 3, "decoder_depth": 1},
         {"encoder_width": 16},
     ],

@@ -20,7 +20,7 @@ from regard.interop import browser
 from regard.weights import weights_of, write_tensors
 
 WORDS = ["the", "old", "cat", "sees", "a", "blue", "bird", "über", "naïve", "42", "I'm", "(so)", "日本"]
-TEXTS = ["the old cat sees", "a blue bird über", "naïve 42.", "日本 (so)", "Ж unseen", "</s> <pad>"]
+TEXTS = ["the old cat sees", "a blue bird über", "naïve 42.", "日本 (so)", "Ж unseen", "[a] {b"]
 PAIRS = [
     (f"{WORDS[i % 13]} {WORDS[(3 * i + 1) % 13]} {WORDS[(7 * i) % 13]}.", f"{WORDS[(5 * i) % 13]}, {WORDS[i % 11]}!")
     for i in range(200)

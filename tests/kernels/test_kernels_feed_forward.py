@@ -35,7 +35,7 @@ def test_it_is_the_plain_one(dropout: float, training: bool, batch: int, frozen:
         torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize("activation", ["gelu", "tanh"])
+@pytest.mark.parametrize("activation", ["gelu", "silu", "tanh"])
 def test_other_activations_are_computed_plainly(activation: str) -> None:
     layer, x = fuse(FeedForward(D, F, activation, 0.0)), torch.randn(2, T, D)
     assert torch.equal(layer(x), FeedForward.forward(layer, x))

@@ -129,6 +129,7 @@ SLOW = {
     "lstm-cosine": (500, 1e-2, backwards, 0.95),
     "lstm-multihead": (500, 1e-2, backwards, 0.95),
     "attention-rnn": (700, 1e-2, in_order, 0.9),
+    "marian": (500, 2e-3, backwards, 0.9),
     "transformer-classifier": (300, 5e-3, commonest, 0.95),
 }
 

@@ -21,7 +21,7 @@ from regard.models.build import build_model
 from regard.models.seq2seq import Model
 from regard.nn.taps import watching
 
-PRESETS = ["image-classifier", "image-fixed", "image-lstm", "image-grid-transformer", "image-transformer"]
+PRESETS = ["image-fixed", "image-lstm", "image-grid-transformer", "image-transformer"]
 SIDE, WORDS, SIZE = 24, 3, 11  # 9 cells; two words, or none
 DECODERS = [{"decoder": "rnn", "context": c} for c in ("first-state", "every-step", "attention")]
 DECODERS += [{"decoder": "transformer"}, {"decoder": "convolution"}]

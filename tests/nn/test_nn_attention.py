@@ -99,7 +99,8 @@ def test_a_context_is_the_weighted_mean_of_the_states(kind: str) -> None:
 
 
 def torch_twin(ours: MultiHeadAttention, width: int, memory_width: int, heads: int) -> nn.MultiheadAttention:
-    theirs = nn.MultiheadAttention(width, heads, bias=False, kdim=memory_width, vdim=memory_width, batch_first=True)
+    biased = ours.query_proj.bias is not None
+    theirs = nn.MultiheadAttention(width, heads, bias=biased, kdim=memory_width, vdim=memory_width, batch_first=True)
     with torch.no_grad():
         if width == memory_width:
             stacked = torch.cat((ours.query_proj.weight, ours.key_proj.weight, ours.value_proj.weight))
@@ -109,15 +110,19 @@ def torch_twin(ours: MultiHeadAttention, width: int, memory_width: int, heads: i
             theirs.k_proj_weight.copy_(ours.key_proj.weight)
             theirs.v_proj_weight.copy_(ours.value_proj.weight)
         theirs.out_proj.weight.copy_(ours.output_proj.weight)
+        if biased:
+            theirs.in_proj_bias.copy_(torch.cat((ours.query_proj.bias, ours.key_proj.bias, ours.value_proj.bias)))
+            theirs.out_proj.bias.copy_(ours.output_proj.bias)
     return theirs
 
 
 @pytest.mark.parametrize("memory_width", [12, 7])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("heads", [1, 3])
-def test_multi_head_attention_is_torchs_own(memory_width: int, masked: bool, heads: int) -> None:
+@pytest.mark.parametrize("bias", [False, True])
+def test_multi_head_attention_is_torchs_own(memory_width: int, masked: bool, heads: int, bias: bool) -> None:
     torch.manual_seed(3)
-    ours = MultiHeadAttention(12, memory_width, heads, "split", 0.0)
+    ours = MultiHeadAttention(12, memory_width, heads, "split", 0.0, bias=bias)
     theirs = torch_twin(ours, 12, memory_width, heads)
     query, states = torch.randn(B, T, 12), torch.randn(B, S, memory_width)
     real = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]], dtype=torch.bool) if masked else None

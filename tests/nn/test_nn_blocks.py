@@ -50,6 +50,7 @@ def test_dropout_of_a_residual_leaves_the_path_itself_alone() -> None:
 
 ACTIVATIONS = {
     "relu": lambda x: max(x, 0.0),
+    "silu": lambda x: x / (1 + math.exp(-x)),
     "gelu": lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2,
     "tanh": math.tanh,
 }
@@ -76,6 +77,15 @@ def test_embeddings_have_unit_variance_and_tied_logits_too() -> None:
     assert torch.allclose(vectors[0, 5], embedding.weight[5] * 8)
     logits = Output(64, 2000, embedding)(torch.randn(3, 5, 64))
     assert logits.std().item() == pytest.approx(1, abs=0.1)
+
+
+def test_an_id_may_be_embedded_as_zeros() -> None:
+    plain, zero = Embedding(V, D, 0.0), Embedding(V, D, 0.0, zero=2)
+    zero.load_state_dict(plain.state_dict())
+    ids = torch.tensor([[0, 2, 1], [2, 2, 3]])
+    expected = plain(ids)
+    expected[ids == 2] = 0
+    assert torch.equal(zero(ids), expected) and zero.weight[2].abs().sum() > 0
 
 
 def test_an_output_is_its_formula_tied_or_not() -> None:

@@ -85,7 +85,7 @@ def test_scored_attention(kind: str, masked: bool) -> None:
 @pytest.mark.parametrize(("masked", "opened"), [(False, False), (True, False), (True, True)])
 def test_multi_head_attention(layout: str, positions: str | None, masked: bool, opened: bool) -> None:
     torch.manual_seed(1)
-    attention = MultiHeadAttention(Q, NARROW, 2, layout, 0.0, positions)
+    attention = MultiHeadAttention(Q, NARROW, 2, layout, 0.0, positions, bias=opened)
     ask = Ask(attention, MASK if masked else None, opened)
     assert gradients_hold(ask, torch.randn(B, SHORT, Q), torch.randn(B, S, NARROW))
 
@@ -147,7 +147,7 @@ def test_convolution(kernel: int, causal: bool) -> None:
 
 
 @pytest.mark.parametrize("place", ["pre", "post", "none"])
-@pytest.mark.parametrize("activation", ["relu", "gelu", "tanh"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "silu", "tanh"])
 def test_residual_around_feed_forward(place: str, activation: str) -> None:
     torch.manual_seed(6)
 
@@ -175,6 +175,7 @@ def test_embedding_and_output() -> None:
             return self.output(self.embedding(ids).tanh())
 
     assert gradients_hold(Embedding(6, 4, 0.0), torch.tensor([[1, 5, 1], [0, 2, 3]]))
+    assert gradients_hold(Embedding(6, 4, 0.0, zero=1), torch.tensor([[1, 5, 1], [0, 2, 3]]))
     assert gradients_hold(Output(4, 6), torch.randn(B, T, 4))
     assert gradients_hold(Tied(), torch.tensor([[1, 5, 1], [0, 2, 3]]))
 

@@ -227,10 +227,29 @@ def test_a_picture_is_dropped(visit: PageVisit) -> None:
     visit.page.get_by_role("button", name="undo: cell 9 hidden").click()
     visit.settled()
     assert visit.output() == caption
+    visit.page.locator("button.token").first.click()
+    rival = visit.page.locator("button.alternative").filter(has_not_text="‹").first
+    word = rival.locator("bdi").text_content()
+    rival.click()
+    visit.settled()
+    assert visit.output().startswith(word) and visit.page.get_by_text("Unchanged, the model says").count() == 1
+    visit.page.get_by_role("button", name="undo: a word chosen by hand").click()
+    visit.settled()
     visit.page.get_by_role("button", name="Beam search").click()
     visit.settled()
     assert visit.page.locator("g.node").count() > 3
     visit.check()
+
+
+def test_a_text_that_is_continued(visit: PageVisit, language_run: Path, served: Any, serving: Any) -> None:
+    with serving([language_run]) as server:
+        visit.server = server
+        visit.open("model=prose&text=The%20").settled()
+        expected = regard.load(language_run).translate("The ")
+        assert visit.page.locator("[data-side=output]:not(button)").all_text_contents()[:1] == ["T"]
+        assert visit.page.locator("button.token").count() == len(expected.tokens) + expected.finished
+        assert "no attention to show" in visit.page.locator(".bottleneck").text_content()
+        visit.check()
 
 
 def test_classes_with_their_probabilities(visit: PageVisit, classifier_run: Path) -> None:

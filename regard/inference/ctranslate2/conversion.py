@@ -18,6 +18,7 @@ from regard.data.tokenizer import PAD
 from regard.files import write_text
 from regard.inference.ctranslate2.vocabularies import Entries, Vocabularies, vocabularies_of_ids
 from regard.inference.incremental.model import IncrementalModel
+from regard.inference.incremental.transformer import joined_bias
 from regard.models.seq2seq import Model, Seq2Seq
 from regard.models.transformer import TransformerDecoder, TransformerEncoder
 from regard.nn.attention import MultiHeadAttention
@@ -30,11 +31,11 @@ VOCABULARY_MAP = "vmap.txt"  # the name that ctranslate2 looks for
 MAPPED = 64  # target tokens of a source token in it, however many sentences a batch has
 MARK = "weights.txt"  # which weights a built model has
 NEVER = -1e9  # the logit of what is never written
-CONVERTER = 2  # to be raised when what is built changes
+CONVERTER = 3  # to be raised when what is built changes
 WANTED = {
     "head_layout": ("split",),
     "norm": ("pre", "post"),
-    "activation": ("relu", "gelu"),
+    "activation": ("relu", "gelu", "silu"),
     "positions": ("sinusoidal", "learned", "rotary", "none"),
     "position_combine": ("add",),
     "residuals": (True,),
@@ -121,10 +122,11 @@ def specification(model: Seq2Seq, config: ModelPlan, vocabularies: Vocabularies,
 
     encoder, decoder = model.encoder, model.decoder
     assert isinstance(encoder, TransformerEncoder) and isinstance(decoder, TransformerDecoder)
+    activations = {"relu": Activation.RELU, "gelu": Activation.GELU, "silu": Activation.SWISH}
     shape = {
         "num_heads": config.heads,
         "pre_norm": config.norm == "pre",
-        "activation": {"relu": Activation.RELU, "gelu": Activation.GELU}[config.activation],
+        "activation": activations[config.activation],
         "rotary_dim": 0 if config.positions == "rotary" else None,  # 0: all of a head's
     }
     spec = TransformerSpec(
@@ -152,7 +154,10 @@ def _encoder(spec: Any, encoder: TransformerEncoder, entries: Entries) -> None:
 
 
 def _decoder(spec: Any, decoder: TransformerDecoder, entries: Entries) -> None:
-    spec.embeddings.weight = _rows(decoder.embedding.weight, entries)
+    table = _rows(decoder.embedding.weight, entries)
+    if decoder.embedding.zero is not None:
+        table[[index for index, row in enumerate(entries.rows) if row == decoder.embedding.zero]] = 0
+    spec.embeddings.weight = table
     if hasattr(spec, "position_encodings"):  # not where attention turns its queries and keys
         spec.position_encodings.encodings = _positions(decoder.positions)
     spec.projection.weight, bias = _rows(decoder.output.weight, entries), _rows(decoder.output.bias, entries)
@@ -167,23 +172,30 @@ def _decoder(spec: Any, decoder: TransformerDecoder, entries: Entries) -> None:
 
 
 def _self_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
-    projections = (attention.query_proj, attention.key_proj, attention.value_proj)
-    spec.linear[0].weight = _array(torch.cat([projection.weight for projection in projections]))
-    spec.linear[1].weight = _array(attention.output_proj.weight)
+    _linear(spec.linear[0], attention.query_proj, attention.key_proj, attention.value_proj)
+    _linear(spec.linear[1], attention.output_proj)
     _norm(spec.layer_norm, residual.norm)
 
 
 def _cross_attention(spec: Any, attention: MultiHeadAttention, residual: Residual) -> None:
-    spec.linear[0].weight = _array(attention.query_proj.weight)
-    spec.linear[1].weight = _array(torch.cat((attention.key_proj.weight, attention.value_proj.weight)))
-    spec.linear[2].weight = _array(attention.output_proj.weight)
+    _linear(spec.linear[0], attention.query_proj)
+    _linear(spec.linear[1], attention.key_proj, attention.value_proj)
+    _linear(spec.linear[2], attention.output_proj)
     _norm(spec.layer_norm, residual.norm)
 
 
 def _feed_forward(spec: Any, feed_forward: FeedForward, residual: Residual) -> None:
-    for layer_spec, projection in ((spec.linear_0, feed_forward.inner_proj), (spec.linear_1, feed_forward.output_proj)):
-        layer_spec.weight, layer_spec.bias = _array(projection.weight), _array(projection.bias)
+    _linear(spec.linear_0, feed_forward.inner_proj)
+    _linear(spec.linear_1, feed_forward.output_proj)
     _norm(spec.layer_norm, residual.norm)
+
+
+def _linear(spec: Any, *projections: nn.Linear) -> None:
+    """Of one input: their outputs side by side."""
+    spec.weight = _array(torch.cat([projection.weight for projection in projections]))
+    bias = joined_bias(*projections)
+    if bias is not None:
+        spec.bias = _array(bias)
 
 
 def _norm(spec: Any, norm: nn.Module) -> None:

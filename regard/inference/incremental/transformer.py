@@ -66,9 +66,13 @@ class PackedLayer:
     """A layer's weights, transposed, (in, out)."""
 
     self_input: Tensor  # queries, keys and values side by side
+    self_input_bias: Tensor | None
     self_output: Tensor
+    self_output_bias: Tensor | None
     cross_query: Tensor
+    cross_query_bias: Tensor | None
     cross_output: Tensor
+    cross_output_bias: Tensor | None
     inner: Tensor
     inner_bias: Tensor
     outer: Tensor
@@ -82,9 +86,13 @@ class PackedLayer:
         assert isinstance(cross, MultiHeadAttention) and layer.cross_residual is not None
         return cls(
             transposed(torch.cat((own.query_proj.weight, own.key_proj.weight, own.value_proj.weight))),
+            joined_bias(own.query_proj, own.key_proj, own.value_proj),
             transposed(own.output_proj.weight),
+            own.output_proj.bias,
             transposed(cross.query_proj.weight),
+            cross.query_proj.bias,
             transposed(cross.output_proj.weight),
+            cross.output_proj.bias,
             transposed(forward.inner_proj.weight),
             forward.inner_proj.bias,
             transposed(forward.output_proj.weight),
@@ -118,6 +126,7 @@ class IncrementalTransformer(IncrementalModel):
         self.source_proj = torch.cat(
             [proj.weight for attention in cross for proj in (attention.key_proj, attention.value_proj)]
         )
+        self.source_bias = joined_bias(*(proj for each in cross for proj in (each.key_proj, each.value_proj)))
         self.last_norm = norm_function(decoder.norm)
         self.rotations = None
         if self.positions == "rotary":
@@ -135,7 +144,9 @@ class IncrementalTransformer(IncrementalModel):
         """The keys and values of all layers."""
         mask = memory.mask  # of images it is not that of the source
         (batch, length), layers = mask.shape, len(self.layers)
-        keys_values = F.linear(memory.states, self.source_proj).view(batch, length, layers, 2 * self.heads, -1)
+        keys_values = F.linear(memory.states, self.source_proj, self.source_bias).view(
+            batch, length, layers, 2 * self.heads, -1
+        )
         padding = None
         if not bool(mask.all()):
             padding = key_mask(torch.zeros_like(mask, dtype=keys_values.dtype).masked_fill_(~mask, -torch.inf))
@@ -155,14 +166,14 @@ class IncrementalTransformer(IncrementalModel):
         states = self.position_embedding(self.embedding.plain(tokens), before).flatten(0, 1)  # (R·T, D)
         for index, layer in enumerate(self.layers):
             own, cross, forward = layer.norms
-            product = torch.mm(own.before(states), layer.self_input)
+            product = _product(own.before(states), layer.self_input, layer.self_input_bias)
             context = self._self_attention(product, past[:, index, :, :after], before, rotated, bias)
-            states = own.after(torch.addmm(states, context, layer.self_output))
-            queries = torch.mm(cross.before(states), layer.cross_query)
+            states = own.after(_added(states, context, layer.self_output, layer.self_output_bias))
+            queries = _product(cross.before(states), layer.cross_query, layer.cross_query_bias)
             context = self._cross_attention(queries, memory.keys_values[:, index], memory.padding)
-            states = cross.after(torch.addmm(states, context, layer.cross_output))
+            states = cross.after(_added(states, context, layer.cross_output, layer.cross_output_bias))
             hidden = layer.activation(torch.addmm(layer.inner_bias, forward.before(states), layer.inner))
-            states = forward.after(torch.addmm(states, hidden, layer.outer).add_(layer.outer_bias))
+            states = forward.after(_added(states, hidden, layer.outer, layer.outer_bias))
         return self.last_norm(states).view(*tokens.shape, -1), TargetCache(past, after)
 
     def _self_attention(
@@ -224,6 +235,22 @@ def norm_function(norm: nn.Module) -> Change:
         return _identity
     shape, weight, bias, eps = norm.weight.shape, norm.weight, norm.bias, norm.eps
     return lambda states: torch.layer_norm(states, shape, weight, bias, eps)
+
+
+def joined_bias(*projections: nn.Linear) -> Tensor | None:
+    """The biases of several projections side by side, or None where they have none."""
+    biases: list[Tensor] = [projection.bias for projection in projections if projection.bias is not None]
+    return torch.cat(biases) if biases else None
+
+
+def _product(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    return torch.mm(inputs, weight) if bias is None else torch.addmm(bias, inputs, weight)
+
+
+def _added(states: Tensor, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """The residual path with a product joined to it."""
+    states = torch.addmm(states, inputs, weight)
+    return states if bias is None else states.add_(bias)
 
 
 def _identity(states: Tensor) -> Tensor:

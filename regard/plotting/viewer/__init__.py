@@ -3,6 +3,6 @@
 `viewer_page` puts them and a record into one HTML file that works offline; a server sends the same files one by one.
 """
 
-from regard.plotting.viewer.assembly import MODULES, STYLE, asset, script, viewer_page
+from regard.plotting.viewer.assembly import MODULES, STYLE, asset, in_frame, script, viewer_page
 
-__all__ = ["MODULES", "STYLE", "asset", "script", "viewer_page"]
+__all__ = ["MODULES", "STYLE", "asset", "in_frame", "script", "viewer_page"]

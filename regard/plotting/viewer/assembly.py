@@ -46,6 +46,11 @@ def viewer_page(title: str, record: Mapping[str, Any]) -> str:
     )
 
 
+def in_frame(page: str) -> str:
+    """A page in a frame of its own, as notebooks show it."""
+    return f'<iframe srcdoc="{escape(page)}" width="100%" height="720" style="border:0"></iframe>'
+
+
 def _as_function(module: str, text: str) -> str:
     source = IMPORT.sub(lambda found: f"const {found[1]} = {_variable(found[2])};\n", text)
     exported = ", ".join(name for _, name in EXPORT.findall(source))

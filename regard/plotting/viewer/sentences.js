@@ -79,6 +79,10 @@ function token(text, place, on, attributes) {
 // What the model would have said at a position. actions.choose(place, id) rewrites the output from there.
 export function alternativesPanel(record, place, actions, close) {
   const known = record.predictions[place];
+  // after the first token, a word without a space before it goes on with the last one: 15, but …15
+  const spaced = place > record.given && known.alternatives.some((one) => one.token.startsWith(" "));
+  const label = ({ token }) =>
+    spaced && /^[^ ]/.test(token) && !isMark(token) ? `…${visible(token)}` : visible(token);
   const prior =
     record.task === "classification"
       ? "The classes"
@@ -91,7 +95,7 @@ export function alternativesPanel(record, place, actions, close) {
       { class: "bar", "aria-hidden": "true" },
       element("span", { style: { width: `${(100 * share).toFixed(1)}%` } }),
     );
-    const parts = [element("bdi", {}, visible(one.token)), bar, element("span", { class: "number" }, percent(share))];
+    const parts = [element("bdi", {}, label(one)), bar, element("span", { class: "number" }, percent(share))];
     const free = actions.choose && !here && record.task !== "classification";
     const attributes = free ? { type: "button", click: () => actions.choose(place, one.id) } : {};
     return element(

@@ -20,6 +20,7 @@ KINDS = [
     {"positions": "none", "norm": "none"},
     {"head_layout": "full", "encoder_width": 9, "activation": "gelu"},
     {"encoder": "rnn"},
+    {"attention_bias": True, "start": "zero", "activation": "silu", "norm": "post"},
 ]
 
 
