@@ -16,9 +16,9 @@ class Section(BaseModel):
 
     @field_validator("*", mode="after")
     @classmethod
-    def _refuse_what_is_no_text(cls, value: Any) -> Any:
-        if isinstance(value, str) and (value == "" or any(category(letter) in ("Cc", "Cs") for letter in value)):
-            raise ValueError("a text without control characters is needed; leave it out, or give one")
+    def _refuse_what_no_path_holds(cls, value: Any) -> Any:
+        if isinstance(value, str) and ("\0" in value or any(category(letter) == "Cs" for letter in value)):
+            raise ValueError("a text without NUL and halves of surrogate pairs is needed")
         return value
 
     model_config = ConfigDict(

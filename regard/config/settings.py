@@ -203,7 +203,7 @@ class SearchSettings(Section):
 
     beams: Several = 5
     """hypotheses kept for each sentence; 1: greedy search"""
-    n_best: Several = 1
+    n_best: Annotated[int, Field(gt=0, le=10**5)] = 1
     """hypotheses returned for each sentence"""
     length_penalty: Annotated[float, Field(ge=0, le=100)] = 1.0
     """log-probability / length^this ranks finished hypotheses"""

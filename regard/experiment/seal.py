@@ -21,6 +21,7 @@ import torch
 
 from regard.checkpoint import LEXICON, MODEL, RECIPE, SOURCE, TARGET, package_version, read_facts
 from regard.config import Plan
+from regard.data.embedded.scene import is_scene
 from regard.errors import UserError
 from regard.files import write_text
 from regard.pipeline import Pipeline, Result, load
@@ -131,10 +132,10 @@ def _samples(pipeline: Pipeline) -> list[Sample]:
 
 
 def _outputs(pipeline: Pipeline, sources: list[str]) -> list[Result]:
-    own = pipeline.run.path / "data"
-    named = [f"{own / source}" if pipeline.run.source_codec.kind == "images" else source for source in sources]
-    found = [name if (own / source).is_file() else source for name, source in zip(named, sources, strict=True)]
-    return pipeline.translate_all(found, pipeline.search_with(beams=1, n_best=1, max_tokens=SAMPLE_TOKENS))
+    if pipeline.run.source_codec.kind == "images":
+        own = pipeline.run.path / "data"
+        sources = [source if is_scene(source) else str(own / source) for source in sources]
+    return pipeline.translate_all(sources, pipeline.search_with(beams=1, n_best=1, max_tokens=SAMPLE_TOKENS))
 
 
 def _check_samples(pipeline: Pipeline, samples: list[Sample]) -> Iterator[Check]:

@@ -102,9 +102,10 @@ def test_the_word_chooses_and_must_be_known(folder_run: Path, folder: Path, caps
 
 def test_resuming_reads_the_images_again(folder: Path, tmp_path: Path) -> None:
     data = {"pairs": str(folder / "captions.tsv"), "dev_examples": 4, "test_examples": 4}
-    tree = settle(SMALL, {"data": data, "model": {"image_size": 16, "augment": 0.1}})
+    model, rate = {"image_size": 16, "augment": 0.1}, {"schedule": "constant", "warmup_steps": 0}
+    tree = settle(SMALL, {"data": data, "model": model, "training": rate})
     run_experiment(tree, tmp_path / "whole", progress=False)
-    half = settle(SMALL, {"data": data, "model": {"image_size": 16, "augment": 0.1}, "training": {"steps": 3}})
+    half = settle(SMALL, {"data": data, "model": model, "training": {**rate, "steps": 3}})
     run_experiment(half, tmp_path / "parts", progress=False)
     run_experiment(settle({"training": {"steps": 6}}), tmp_path / "parts", resume=True, progress=False)
     one, two = ((tmp_path / name / "last.safetensors").read_bytes() for name in ("whole", "parts"))

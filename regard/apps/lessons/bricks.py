@@ -24,6 +24,7 @@ from regard.nn.attention import (
 )
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.convolution import GatedConvolution
+from regard.nn.copying import Pointer
 from regard.nn.embedding import Embedding, Output
 from regard.nn.grid import ResidualBlock
 from regard.nn.masks import key_mask
@@ -33,6 +34,7 @@ from regard.nn.taps import watching
 
 B, T, S, Q, D = 2, 3, 4, 8, 5
 IDS, LENGTHS = torch.tensor([[1, 5, 1], [0, 2, 3]]), torch.tensor([2, 3])
+SOURCE = torch.tensor([[3, 6, 0, 0], [2, 3, 2, 4]])
 REAL = key_mask(torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]], dtype=torch.bool))
 
 
@@ -151,6 +153,13 @@ def _ends() -> Iterator[Brick]:
     embedding, output = Embedding(6, Q, 0.0), Output(Q, 7)
     yield _brick("embedding", embedding, lambda: embedding(IDS))
     yield _brick("output", output, output, (B, T, Q))
+    pointer = Pointer(D, Output(Q, 7))
+
+    def copy(features: Tensor, states: Tensor) -> Tensor:
+        mask = torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]], dtype=torch.bool)
+        return pointer.output(pointer(features, states, mask, SOURCE))
+
+    yield _brick("pointer", pointer, copy, (B, T, Q), (B, S, D))
     for kind, combine in (
         ("learned", "add"), ("learned", "multiply"), ("learned", "concatenate"), ("sinusoidal", "multiply"),
     ):  # fmt: skip
