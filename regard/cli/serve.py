@@ -77,7 +77,7 @@ def _plain(runs: tuple[Path, ...]) -> list[RunToServe]:
 
 
 def _named(options: list[str]) -> list[RunToServe]:
-    """en-fr=runs/mine; where a code has a hyphen itself: pt-BR-fr, the longest pair of codes that babel knows."""
+    """Of en-fr=runs/mine, pt-BR-fr=runs/other."""
     from regard.server import RunToServe
     from regard.server.languages import parse_pair
 

@@ -52,9 +52,10 @@ def language_name(code: str) -> str:
 
 
 def parse_pair(text: str) -> LanguageDirection | None:
-    """en-fr, or with regions and scripts pt-BR-zh-Hans: the first split whose parts are both languages."""
+    """en-fr, or with regions and scripts pt-BR-fr, en-zh-Hans: split where two languages begin with small letters."""
     parts = text.replace("_", "-").split("-")
-    splits = (("-".join(parts[:cut]), "-".join(parts[cut:])) for cut in range(1, len(parts)))
+    cuts = [cut for cut in range(1, len(parts)) if parts[cut].islower()]
+    splits = (("-".join(parts[:cut]), "-".join(parts[cut:])) for cut in cuts)
     return next((LanguageDirection(*codes) for codes in splits if all(map(is_language, codes))), None)
 
 

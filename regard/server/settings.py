@@ -18,7 +18,7 @@ class ServerSettings(Section):
     characters: Positive = 10_000
     """most characters of one text"""
     tokens: Positive = 1000
-    """most tokens of one line of a text, and of its output"""
+    """most tokens of one line of a text, and most that `max_tokens` may ask for"""
     trace_tokens: Positive = 100
     """most tokens of a text whose attention or beams are looked at; its output may have twice as many"""
     texts: Positive = 128
