@@ -28,7 +28,7 @@ ROOM_WIDE = {
     "apps/lessons": {"interrupt", "machinery"},
     "cli": {"refusals", "verbs"},
     "config": {"corners"},
-    "formats": {"bilingual"},
+    "formats": {"bilingual", "conformance"},
     "inference": {"models", "search"},
     "models": {"contract", "decoders", "grid", "layers", "learning", "taps"},
     "nn": {"gradients"},

@@ -24,7 +24,9 @@ from regard.formats.tmx import read_tmx
 from regard.formats.unit import LanguagePair, LeftOut, Unit
 from regard.formats.xcstrings import read_xcstrings
 from regard.formats.xliff1 import read_xliff1
-from regard.formats.xliff2 import CORE, read_xliff2
+from regard.formats.xliff2 import read_xliff2
+from regard.formats.xliff2_elements import CORE
+from regard.formats.xliff2_rules import checked
 from regard.formats.xlsx import read_xlsx
 from regard.formats.xml_events import XmlFile
 
@@ -137,10 +139,23 @@ def read_xliff(xml: XmlFile, languages: LanguagePair) -> Iterator[Unit | LeftOut
     if version.startswith("1."):
         return read_xliff1(xml, events, languages)
     if CORE.fullmatch(root.namespace):
-        return read_xliff2(xml, events, root, languages)
+        return read_xliff2(xml, checked(xml, events, root), root, languages)
     raise xml.error(
         root, f"XLIFF version {version!r} with namespace {root.namespace!r}; 1.2, 2.0, 2.1 and 2.2 are read"
     )
+
+
+def is_other_file(path: Path) -> bool:
+    """XML that holds no Android resources, and TypeScript: they share their endings with translators' files."""
+    root = {"android": b"<resources", "qt": b"<TS"}.get(format_of(path) or "")
+    if root is None or str(path).lower().endswith(".gz"):
+        return False
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(4096).replace(b"\0", b"")  # of UTF-16, too
+    except OSError as error:
+        raise UserError(f"{path}: cannot read it: {error.strerror or error}") from None
+    return root not in head
 
 
 def read_pair(source: Path, target: Path) -> Iterator[Unit | LeftOut]:
@@ -151,7 +166,13 @@ def read_pair(source: Path, target: Path) -> Iterator[Unit | LeftOut]:
 
 def read_folder(folder: Path, languages: LanguagePair) -> Iterator[Unit | LeftOut]:
     """All translators' files of a folder and its folders: those of two languages, and pairs of those of one."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and format_of(path) is not None]
+    files = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and format_of(path) is not None:
+            if is_other_file(path):
+                yield LeftOut(f"{path}:1", "a file of another kind")
+            else:
+                files.append(path)
     single = [path for path in files if is_one_language(path)]
     if single and (languages.source is None or languages.target is None):
         raise UserError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from regard.formats.tags import Mark, with_native, with_tags
 from regard.formats.unit import FileSpan, Filling, LanguagePair, LeftOut, Splice, Unit, UnitState, is_variant
+from regard.formats.xliff2_elements import CORE
 from regard.formats.xml_events import (
     InlineKind,
     XmlEvent,
@@ -19,7 +20,6 @@ from regard.formats.xml_events import (
     xml_text,
 )
 
-CORE = re.compile(r"urn:oasis:names:tc:xliff:document:2\.[012]")
 # The segment's subState beside state="translated", which means: not reviewed.
 TO_REVIEW, FROM_MEMORY = "regard:mt", "regard:tm"
 

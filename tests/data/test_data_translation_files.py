@@ -93,10 +93,13 @@ def test_a_folder_of_many_formats_is_a_corpus(tmp_path: Path) -> None:
     (tmp_path / "web" / "en.json").write_text('{"a": "One"}')
     (tmp_path / "web" / "fr.json").write_text('{"a": "Un"}')
     (tmp_path / "web" / "de.json").write_text('{"a": "Eins"}')
+    (tmp_path / "web" / "code.ts").write_text("const x = 1;")
+    (tmp_path / "web" / "feed.xml").write_text("<rss/>")
     (tmp_path / "c.csv").write_text("en,fr,de\nTwo,Deux,Zwei\n")
     corpus = load_corpus(DataSettings(pairs=str(tmp_path), source_language="en", target_language="fr"))
     pairs = {pair for split in corpus.splits().values() for pair in split}
     assert {Example("Save", "Enregistrer"), Example("One", "Un"), Example("Two", "Deux")} < pairs and len(pairs) == 12
     assert f"{tmp_path}/web/de.json:1" in [skipped.where for skipped in corpus.skipped]
+    assert sum(skipped.why == "a file of another kind" for skipped in corpus.skipped) == 2
     with pytest.raises(UserError, match=r"are of one language each; choose with --data\.source-language"):
         load_corpus(DataSettings(pairs=str(tmp_path)))

@@ -91,7 +91,7 @@ XLIFF2 = """<?xml version="1.0" encoding="utf-8"?>
         <source> </source>
       </ignorable>
       <segment state="initial">
-        <source><sc id="3"/>Two</source>
+        <source><sc id="3" isolated="yes"/>Two</source>
       </segment>
     </unit>
     <unit id="2" translate="no"><segment><source>regard</source></segment></unit>

@@ -72,7 +72,7 @@ def test_a_trusted_filling_needs_no_review(tmp_path: Path) -> None:
         ("a.xlf", "<xliff version='3.0'/>", "XLIFF version '3.0'"),
         ("a.xlf", "<html/>", "no <xliff> at its start"),
         ("a.xlf", XLIFF2.replace("</source>", "</source><target>x</target>", 1), "names no trgLang"),
-        ("a.xlf", XLIFF2.replace("<source> </source>", ""), "<ignorable> has no <source>"),
+        ("a.xlf", XLIFF2.replace("<source> </source>", ""), "<ignorable> needs one <source>"),
         ("a.tmx", "<html/>", "no <tmx> at its start"),
         ("a.tmx", "<tmx><body><tu><tuv><seg/></tuv></tu></body></tmx>", "<tuv> names no language"),
         ("a.ts", "<html/>", "no <TS> at its start"),
