@@ -80,10 +80,11 @@ def _memory(options: argparse.Namespace, asked: Target, pair: str) -> None:
         load(target, 16, requests=tenth)
         warm = server.megabytes
         rest = load(target, 16, requests=options.requests - tenth)
+        print(f"\nfirst answer {server.seconds:.1f} s after the start; memory: {idle:,.0f} MB idle, ", end="")
         print(
-            f"\nfirst answer {server.seconds:.1f} s after the start; memory {idle:,.0f} MB idle, {warm:,.0f} MB after "
+            f"{warm:,.0f} MB after {tenth:,} requests, {server.megabytes:,.0f} MB after {options.requests:,}; ", end=""
         )
-        print(f"{tenth:,} requests, {server.megabytes:,.0f} MB after {options.requests:,}; {rest.failures} failures")
+        print(f"{rest.failures} failures, {rest.wrong} other answers")
 
 
 @contextmanager

@@ -86,11 +86,11 @@ class AttentionMap:
 
     def heat_map(self) -> HeatMap:
         """The map as it is drawn: labels with visible white space, weights to four digits."""
-        return HeatMap(self.name, rounded(self.weights.tolist()), self.row_labels, self.column_labels)
+        return HeatMap(self.name, rounded(self.weights.numpy()), self.row_labels, self.column_labels)
 
     def record(self) -> MapRecord:
         """The map for a viewer."""
-        return MapRecord(self.name, self.kind, *self.sides, self.rows, self.columns, rounded(self.weights.tolist()))
+        return MapRecord(self.name, self.kind, *self.sides, self.rows, self.columns, rounded(self.weights.numpy()))
 
     def svg(self) -> str:
         """Every head in a panel of its own."""

@@ -6,10 +6,11 @@ reads them, with their spaces; `<s>` and `</s>` stand where they are inputs or o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from regard.plotting import save_page
 from regard.plotting.viewer import in_frame, viewer_page
@@ -169,5 +170,6 @@ class TreeRecord:
         return in_frame(viewer_page(self.title, self.as_dict()))
 
 
-def rounded(weights: Sequence[Sequence[Sequence[float]]]) -> list[list[list[float]]]:
-    return [[[round(weight, 4) for weight in row] for row in head] for head in weights]
+def rounded(weights: np.ndarray) -> list[list[list[float]]]:
+    """(H, T, S) to four digits; of a long text these are millions."""
+    return np.round(weights.astype(np.float64), 4).tolist()

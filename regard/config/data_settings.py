@@ -33,6 +33,8 @@ class DataSettings(Section):
     """test targets"""
     test_pairs: str | None = None
     """test pairs as .tsv or .jsonl"""
+    replay: str | None = None
+    """pairs of what training.init_from knew, mixed into the training pairs against forgetting (.tsv or .jsonl)"""
     images: str | None = None
     """the folder of the images that the sources name (without it: the folder of the training file)"""
     source_language: LanguageCode | None = None

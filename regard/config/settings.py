@@ -170,6 +170,8 @@ class TrainingFields(Section, Generic[Open]):
     """gradients are scaled down to this norm"""
     init_from: Annotated[str, Field(min_length=1)] | None = None
     """start from this run: its tokenizers, its architecture unless another is named, and all weights that fit"""
+    train: Literal["all", "decoder"] = "all"
+    """decoder: the encoder, with a table that both share, stays as training.init_from has it"""
     distill_engine: Literal["torch", "ctranslate2", "ctranslate2-int8"] = "torch"
     """distillation: what decodes the teacher's outputs; never chosen by what is installed"""
     on_divergence: Literal["stop", "halve"] = "stop"

@@ -13,6 +13,7 @@ from regard.data.examples import Corpus, Example, Skipped, Task
 from regard.data.files import Reading, read_pairs, read_parallel
 from regard.data.image_codec import are_images
 from regard.data.languages import read_languages
+from regard.data.replay import with_replay
 from regard.data.splits import carve, default_count, overlap
 from regard.data.tagged import is_conllu, read_conllu
 from regard.data.translation_files import is_translation_file, read_translation_pair, read_translation_pairs
@@ -31,6 +32,10 @@ WORDS_PER_SENTENCE, WORDS_PER_TAG = 3, 4
 
 def load_corpus(config: DataSettings) -> Corpus:
     """The corpus that the settings name, read or generated and split."""
+    return with_replay(config, _load(config))
+
+
+def _load(config: DataSettings) -> Corpus:
     given = config.source or config.pairs
     if config.corpus is None and given is None:
         raise UserError(
@@ -152,7 +157,7 @@ def _assemble(
             "continuation": "transformer-language",
             "classification": "lstm-classifier",
             "tagging": "lstm-tagger",
-            "captioning": "image-lstm",
+            "captioning": "image-grid-transformer",
         }[task],
         images=Path(config.images or folder) if images else None,
     )

@@ -171,7 +171,7 @@ def choose_training(
     planned = min(steps or math.inf, math.inf if given.epochs is None else math.ceil(given.epochs * batches))
     known = 4000 if planned == math.inf else int(planned)  # only minutes are set: a guess
     optimizer = given.optimizer or ("muon" if (text or captions) and model.decoder == "transformer" else "adam")
-    rate = given.rate or _rate(model, optimizer, batch_tokens)
+    rate = given.rate or usual_rate(model, optimizer, batch_tokens)
     long = min(known * step_time.seconds, 60 * (given.minutes or math.inf)) >= LONG_SECONDS
     cosine = (text or captions) and planned < math.inf and given.minutes is None
     two = long and step_time.seconds >= HEAVY_SECONDS and given.threads is None
@@ -210,7 +210,8 @@ def _tokens(side: Inventory, kind: str, size: int) -> float:
     return side.characters / per_token + 1
 
 
-def _rate(model: ModelPlan, optimizer: str, batch_tokens: int) -> float:
+def usual_rate(model: ModelPlan, optimizer: str, batch_tokens: int) -> float:
+    """The highest learning rate of a model that begins with random weights."""
     kinds = {model.encoder, model.decoder}
     if optimizer == "muon" or {"transformer", "convolution", "patches"} & kinds:
         half = 0.5 if model.norm == "post" else 1.0

@@ -19,6 +19,7 @@ from regard.config import (
 from regard.config.check import check
 from regard.data.corpus import Corpus
 from regard.data.embedded import EMBEDDED
+from regard.experiment.adaptation import adapts, choose_adaptation
 from regard.experiment.choice import Choice, Choices
 from regard.experiment.corpus_statistics import measure_captions, measure_text
 from regard.experiment.defaults import (
@@ -70,6 +71,8 @@ def resolve(settings: Settings, corpus: Corpus) -> Plan:
     model_choices = choose_model(outline, frozenset(fields), workload, statistics, goal, settings.training)
     model = ModelPlan.model_validate({**_values(model_choices), **fields})
     training_choices = choose_training(settings.training, model, workload, metric, goal)
+    if adapts(settings):
+        training_choices |= choose_adaptation(settings, model, workload.batch_tokens)
     training = TrainingPlan.model_validate({**_values(training_choices), **settings.training.given()})
 
     languages = choose_languages(corpus)

@@ -16,6 +16,7 @@ from regard.data.corpus import Corpus, Example, Task, load_corpus
 from regard.data.lexicon import Lexicon, learn_lexicon
 from regard.data.token_store import TokenStore
 from regard.errors import UserError
+from regard.experiment.adaptation import freeze
 from regard.experiment.init_from import copy_weights
 from regard.experiment.resolve import resolve
 from regard.kernels.fusion import fuse
@@ -83,6 +84,7 @@ def assemble_setup(
     """The same from a plan and trained codecs. `resumed`: the saved weights will replace these."""
     source, target = codecs
     model = fuse(build_model(plan.model, source.size, target.size, same_vocabulary(source, target), plan.training.seed))
+    freeze(model, plan.training)
     skipped = Counter(example.why for example in corpus.skipped)
     encoded = []
     rate = plan.training.bpe_dropout

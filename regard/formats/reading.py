@@ -50,6 +50,7 @@ _ENDINGS: dict[str, FormatName] = {
     "csv": "csv",
     "xlsx": "xlsx",
 }
+ENDINGS = tuple(f".{ending}" for ending in _ENDINGS)
 _XML = ("tmx", "xliff", "qt", "android", "stringsdict")
 ONE_LANGUAGE = ("android", "strings", "stringsdict", "properties", "json")
 

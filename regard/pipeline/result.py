@@ -56,7 +56,7 @@ class Result:
         ICU message that of its weakest branch; 0 where there is no output, or one that a person must look at."""
         if self.calibration is None:
             return None
-        if self.problem or self.review or self.scorer is None or not self.finished:
+        if self.problem or self.review or self.scorer is None:
             return 0.0
         return min(map(self.calibration.confidence, self.scorer()))
 

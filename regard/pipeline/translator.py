@@ -112,7 +112,7 @@ class Translator(SourceToText):
         results = self.translate_all([example.source for example in examples], best, progress)
         scores, right = [], []
         for example, result in zip(examples, results, strict=True):
-            if result.scorer is not None and result.finished and not (result.problem or result.review):
+            if result.scorer is not None and not (result.problem or result.review):
                 scores.append(result.scorer()[0])
                 right.append(is_right(result.text, example.target, event))
         return scores, right

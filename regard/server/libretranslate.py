@@ -32,7 +32,7 @@ from regard.server.libretranslate_schema import (
 )
 from regard.server.refusal import Refusal, bad
 from regard.server.suggestions import Suggestions
-from regard.server.translated_files import ENDINGS, TranslatedFiles
+from regard.server.translated_files import FILE_ENDINGS, TranslatedFiles
 from regard.server.translation import AUTO, Detection, Translation
 from regard.server.transport import DETAILS
 
@@ -205,5 +205,5 @@ def _frontend_settings(translation: Translation, access: Access, suggestions: bo
         "keyRequired": access.needs_key,
         "language": {"source": {"code": AUTO, "name": "Auto Detect"}, "target": target},
         "suggestions": suggestions,
-        "supportedFilesFormat": list(ENDINGS),
+        "supportedFilesFormat": list(FILE_ENDINGS),
     }

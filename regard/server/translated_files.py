@@ -10,7 +10,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 from regard.errors import UserError
-from regard.formats.reading import format_of
+from regard.formats.reading import ENDINGS
 from regard.formats.unit import LanguagePair
 from regard.pipeline.file_translation import FileOptions, translate_file
 from regard.server.refusal import Refusal, bad
@@ -18,7 +18,7 @@ from regard.server.segments import segmented
 from regard.server.translation import Translation
 
 SECONDS, MOST = 3600, 200  # how long a file is kept, and how many are
-ENDINGS = (".txt", ".po", ".pot", ".tmx", ".xlf", ".xliff")
+FILE_ENDINGS = (".txt", *ENDINGS)
 NAME = re.compile(r"[0-9a-f-]{36}\.[\w.-]{1,200}")
 
 
@@ -33,8 +33,8 @@ class TranslatedFiles:
     async def translate(self, name: str, content: bytes, source: str, target: str) -> str:
         """The name under which the translated file can be fetched."""
         ending = Path(name).suffix.lower()
-        if ending not in ENDINGS:
-            raise bad(f"Invalid request: file format not supported; send one of {', '.join(ENDINGS)}")
+        if ending not in FILE_ENDINGS:
+            raise bad(f"Invalid request: file format not supported; send one of {', '.join(FILE_ENDINGS)}")
         stem = re.sub(r"[^\w-]+", "_", Path(name).stem, flags=re.ASCII)[:80]
         made = f"{uuid.uuid4()}.{stem}_{re.sub('[^a-zA-Z-]', '', target)[:20]}{ending}"
         path = Path(self._folder.name) / made
@@ -73,7 +73,6 @@ class TranslatedFiles:
             raise bad("source and target are one language; there is nothing to translate")
         given = Path(self._folder.name) / f"given-{path.name}"
         given.write_bytes(content)
-        assert format_of(given) is not None
         pair = model.pair
         options = FileOptions(
             languages=LanguagePair(pair.source, pair.target) if pair else LanguagePair(source, target)

@@ -132,6 +132,7 @@ def test_every_head_is_there_small_and_a_click_shows_it_large(trace_page: Visit)
     small.nth(2).click()
     assert trace_page.shades() != before
     assert trace_page.pressed(".all-heads button") == ["decoder.attention, head 1"]
+    assert page.evaluate("document.activeElement.ariaLabel") == "decoder.attention, head 1"  # though all is drawn anew
     small.nth(0).click()
     assert page.get_by_label("attention", exact=True).input_value() == "encoder.layers.0.self_attention"
     pixel = "canvas => Array.from(canvas.getContext('2d').getImageData(0, 0, 1, 1).data)"

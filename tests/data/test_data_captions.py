@@ -50,7 +50,11 @@ def write(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize("kind", ["tsv", "jsonl", "json", "txt", "csv"])
 def test_every_kind_of_caption_file_gives_the_same_pairs(tmp_path: Path, kind: str) -> None:
     corpus = load_corpus(DataSettings(pairs=str(write(tmp_path, kind)), images=str(tmp_path / "photos")))
-    assert corpus.task == "captioning" and corpus.model == "image-lstm" and corpus.images == tmp_path / "photos"
+    assert (
+        corpus.task == "captioning"
+        and corpus.model == "image-grid-transformer"
+        and corpus.images == tmp_path / "photos"
+    )
     rows = sorted((row.source, row.target) for split in corpus.splits().values() for row in split)
     assert rows == sorted(captions(tmp_path))
 

@@ -176,11 +176,24 @@ def bring_files(folder: Path) -> None:
             (folder / name).write_text(text, encoding="utf-8")
 
 
+def bring_an_opus_model(folder: Path) -> None:
+    """In place of a download: a tiny model of random weights with the same files."""
+    sys.path.insert(0, str(ROOT / "tests" / "interop"))
+    from opus_fixture import texts, write_opus_mt
+
+    write_opus_mt(folder / "opus-mt-en-fr")
+    for name, seed in (("memory.tsv", 1), ("general.tsv", 5)):
+        pairs = zip(texts(60, seed), texts(60, seed + 1), strict=True)
+        (folder / name).write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_runs(page: Path, desk: Path, dates_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(dates_run, desk / "runs" / "dates")
     if page.name == "README.md":
         bring_files(desk)
+    if page.name == "import.md":
+        bring_an_opus_model(desk)
     with closing(Reader(page.name, capsys, trained=False)) as reader:
         for block in blocks(page.read_text(encoding="utf-8")):
             reader.work_through(block)

@@ -118,7 +118,13 @@ def test_captions_of_words_seen_once_are_put_together_of_pieces() -> None:
     often = [Example(f"{place}.png", f"thing{place % 3} here") for place in range(40)]
     for train, kind in ((once, "bpe"), (often, "word")):
         captions = replace(own(train), task="captioning", images=Path(), tokenizer=TokenizerSettings())
-        assert chosen(captions, model={"preset": "image-lstm"}).tokenizer.kind == kind
+        lstm, transformer = (
+            chosen(captions, model={"preset": f"image-{name}"}) for name in ("lstm", "grid-transformer")
+        )
+        assert lstm.tokenizer.kind == transformer.tokenizer.kind == kind
+        assert (lstm.training.optimizer, transformer.training.optimizer) == ("adam", "muon")
+        assert lstm.training.schedule == transformer.training.schedule == "cosine"
+        assert chosen(captions, model={"preset": "image-grid-transformer", "width": 64}).training.rate == 5.9e-3
 
 
 def test_a_run_says_what_it_chose_and_why() -> None:

@@ -18,7 +18,7 @@ from torch import Tensor
 from regard import load
 from regard.errors import UserError
 from regard.inference.batching import pad_sources
-from regard.interop import import_model
+from regard.interop import export_run, import_model
 
 transformers = pytest.importorskip("transformers", reason="only tests need it: pip install transformers")
 pytest.importorskip("sentencepiece", reason="the extra [interop] is not installed")
@@ -123,6 +123,23 @@ def test_ctranslate2_writes_the_same(kind: str, make: Callable[[str], Imported])
     fast = load(both.run, threads=1, engine="ctranslate2")
     ours, theirs = (model.translate(LINES, beams=1, max_tokens=20) for model in (both.ours, fast))
     assert [result.text for result in theirs] == [result.text for result in ours]
+
+
+def test_exported_it_writes_the_same_with_sentencepiece_alone(make: Callable[[str], Imported], tmp_path: Path) -> None:
+    ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra [fast] is not installed")
+    import sentencepiece
+
+    both = make("two vocabularies")
+    export_run(both.run, "ctranslate2", tmp_path / "folder")
+    source, target = (
+        sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "folder" / f"{side}.spm"))
+        for side in ("source", "target")
+    )
+    pieces = source.encode(LINES[:40], out_type=str)
+    engine = ctranslate2.Translator(str(tmp_path / "folder"), "cpu", intra_threads=1)
+    found = engine.translate_batch(pieces, beam_size=1, max_decoding_length=LONGEST)
+    ours = [result.text for result in both.ours.translate(LINES[:40], beams=1, max_tokens=LONGEST)]
+    assert [target.decode_pieces(result.hypotheses[0]) for result in found] == ours
 
 
 def test_what_is_known_of_it_is_kept(make: Callable[[str], Imported]) -> None:

@@ -23,6 +23,8 @@ def test_its_client_translates(live: Any) -> None:
     assert results[0].detected_source_lang == "EN"
     marked = client(live).translate_text("<b>abc</b>", source_lang="EN", target_lang="ES", tag_handling="html")
     assert marked.text == "<b>abc</b>"
+    weblate = client(live).translate_text('ab <x id="0"></x> c', source_lang="EN", target_lang="ES", tag_handling="xml")
+    assert '<x id="0"></x>' in weblate.text
 
 
 def test_its_client_lists_languages_and_usage(live: Any) -> None:

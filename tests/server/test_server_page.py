@@ -155,6 +155,7 @@ def test_a_head_off_an_attention_uniform_a_word_hidden(visit: PageVisit, transla
     page.get_by_role("button", name="off", exact=True).click()
     visit.settled()
     assert visit.output() == "".join(translator.without(f"{CROSS}.1").translate("ab cd").text)
+    assert page.evaluate("document.activeElement.textContent") == "off"  # the keyboard is where it was
     assert page.locator(".thumb.silent").count() == 1 and page.locator(".changes li").count() == 1
     page.get_by_role("button", name="mean", exact=True).click()
     page.get_by_role("button", name="uniform", exact=True).click()

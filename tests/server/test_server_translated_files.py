@@ -55,6 +55,13 @@ def test_a_catalog_keeps_what_it_has(live: Any) -> None:
     assert 'msgid "abc"\nmsgstr "abc"' in file and 'msgstr "kept"' in file and "#: main.c:1" in file
 
 
+def test_strings_of_one_language_are_translated(live: Any) -> None:
+    strings = fetched(live, send(live, "strings.xml", b'<resources><string name="a">abc</string></resources>'))
+    assert strings.body == b'<resources><string name="a">abc</string></resources>'
+    answer = send(live, "app.json", b'{"title": "ba", "rest": {"x": "cab"}}')
+    assert fetched(live, answer).json == {"title": "ba", "rest": {"x": "cab"}}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "fields", "message"),
     [

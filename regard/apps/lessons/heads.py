@@ -14,7 +14,7 @@ WANTED = 80.0  # percent of the neighbours: what one head in three layers must r
 
 
 def run(budget: Budget) -> Finding:
-    steps = budget.pick(tiny=10, quick=700, full=3000)
+    steps = budget.pick(tiny=10, quick=1500, full=4000)
     shapes = {_name(heads): (1, heads) for heads in HEADS} | {STACK: (3, 1)}
     jobs = [EncoderStack(layers, heads, steps, seed) for layers, heads in shapes.values() for seed in budget.seeds]
     found = iter(budget.pool.run("heads", name_neighbours, jobs))

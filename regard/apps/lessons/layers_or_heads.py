@@ -11,7 +11,7 @@ LAYERS, HEADS = (1, 2, 3), (1, 4)
 
 
 def run(budget: Budget) -> Finding:
-    steps = budget.pick(tiny=10, quick=700, full=3000)
+    steps = budget.pick(tiny=10, quick=1500, full=4000)
     shapes = [(layers, heads) for heads in HEADS for layers in LAYERS]
     jobs = [EncoderStack(layers, heads, steps, seed) for layers, heads in shapes for seed in budget.seeds]
     found = iter(budget.pool.run("layers-or-heads", name_neighbours, jobs))

@@ -47,7 +47,7 @@ def make(config: DataSettings) -> Corpus:
         notes=("no caption of dev or test is in train",),
         task="captioning",
         tokenizer=TokenizerSettings(kind="word", shared=False),
-        model="image-lstm",
+        model="image-grid-transformer",
         images=Path(),
     )
 

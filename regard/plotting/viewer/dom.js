@@ -34,6 +34,16 @@ export function choice(label, choices, chosen, choose) {
   return element("div", { class: "choice", role: "group", "aria-label": label }, buttons);
 }
 
+// What is drawn anew keeps the focus of the keyboard: it goes to the control of the same name.
+export function keepingFocus(root, redraw) {
+  const name = (control) => control.getAttribute("aria-label") ?? control.textContent;
+  const focused = root.contains(document.activeElement) ? name(document.activeElement) : null;
+  redraw();
+  if (focused === null || root.contains(document.activeElement)) return;
+  const controls = [...root.querySelectorAll("button, select, summary, [tabindex]")];
+  controls.find((control) => name(control) === focused)?.focus({ preventScroll: true });
+}
+
 let ruler = null;
 
 // The text cut to a width in pixels, at a font size of the interface.

@@ -1,6 +1,6 @@
 // A trace: the two sentences, the map that was chosen as heat map and as lines or over the image, and all heads small.
 
-import { choice, element } from "./dom.js";
+import { choice, element, keepingFocus } from "./dom.js";
 import { allHeads } from "./heads.js";
 import { heatMap } from "./heat-map.js";
 import { imageFigure } from "./image.js";
@@ -73,7 +73,8 @@ export function traceView(record, settings = {}, actions = {}, before = null) {
   function choose(name, head) {
     Object.assign(view, { map: name, head });
     settings.changed?.({ ...view });
-    draw();
+    keepingFocus(maps, draw);
+    maps.querySelector(".map-name").scrollIntoView({ block: "nearest" });
   }
 
   function draw() {

@@ -1,7 +1,7 @@
 // The page: one input, one or two models, and what they make of it while it is typed.
 
 import * as api from "./api.js";
-import { button, choice, element } from "./dom.js";
+import { button, choice, element, keepingFocus } from "./dom.js";
 import { read, written } from "./link.js";
 import { createPanel, unchanged } from "./panel.js";
 import { download } from "./save.js";
@@ -161,15 +161,17 @@ function showTools() {
       state.panels.push(unchanged(second.name));
       build();
     });
-  tools.replaceChildren(
-    ...[
-      searches && views,
-      searches && beams,
-      compare,
-      button("Copy link", copyLink),
-      button("Save page", savePage),
-      scheme(),
-    ].filter(Boolean),
+  keepingFocus(tools, () =>
+    tools.replaceChildren(
+      ...[
+        searches && views,
+        searches && beams,
+        compare,
+        button("Copy link", copyLink),
+        button("Save page", savePage),
+        scheme(),
+      ].filter(Boolean),
+    ),
   );
 }
 

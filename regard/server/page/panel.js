@@ -1,7 +1,7 @@
 // One model and what it makes of the input: the growing output, its attention or its search, and what was changed.
 
 import { stream, trace, tree } from "./api.js";
-import { button, element } from "./dom.js";
+import { button, element, keepingFocus } from "./dom.js";
 import { percent, plainly } from "./tokens.js";
 import { traceView } from "./trace-view.js";
 import { treeView } from "./tree.js";
@@ -110,9 +110,8 @@ export function createPanel(own, known, app) {
     const actions = { choose, hide, change };
     if (!["translation", "captioning", "continuation"].includes(known.task)) actions.choose = null;
     const heads = output.querySelector(".heads");
-    output.replaceChildren(
-      traceView(record, { ...settings, closed: heads ? !heads.open : undefined }, actions, before),
-    );
+    const closed = heads ? !heads.open : undefined;
+    keepingFocus(output, () => output.replaceChildren(traceView(record, { ...settings, closed }, actions, before)));
     showOthers();
   }
 
