@@ -29,6 +29,7 @@ from typing import Any, Literal, get_args
 
 import torch
 
+from regard.archive import SUFFIX, opened, pack
 from regard.config import Plan, parse_plan, recipe_text
 from regard.data.codecs import SourceCodec, TargetCodec, load_codecs, same_vocabulary
 from regard.data.corpus import Example, Task
@@ -54,6 +55,9 @@ SOURCE, TARGET = "source.tokenizer.json", "target.tokenizer.json"
 PREVIOUS, VALIDATED = "training.previous.safetensors", "training.validated.safetensors"
 LEXICON = "lexicon.safetensors"
 PICTURES = "pictures"  # in data/
+EVALUATION = "evaluation.json"  # the report of `regard evaluate RUN --save`
+SEAL = "seal.json"
+PACKED = (RECIPE, FACTS, MODEL, SOURCE, TARGET, LEXICON, SEAL, EVALUATION, "metrics.jsonl", "curve.svg")
 LOCK = ".lock"  # who trains into the directory
 
 
@@ -92,8 +96,8 @@ class Run:
 
 
 def load_run(path: Path | str, weights: Literal["model", "last", "best"] = "model") -> Run:
-    """A run directory, ready to use: the model is built from the recipe and holds the named weights."""
-    path = Path(path)
+    """A run, ready to use: the model is built from the recipe and holds the named weights."""
+    path = opened(Path(path))
     facts = read_facts(path)
     plan = read_plan(path)
     source, target = read_codecs(path, plan)
@@ -145,6 +149,28 @@ def start_run(
     write_facts(path, facts)
 
 
+def pack_run(path: Path, place: Path | None = None) -> Path:
+    """The run as one file, beside it unless a place is given. What only --resume needs is left out."""
+    read_facts(path)
+    place = place or path.resolve().with_name(f"{path.resolve().name}{SUFFIX}")
+    if place.suffix != SUFFIX:
+        raise UserError(f"--out {place}: give the file a name that ends in {SUFFIX}")
+    if place.exists():
+        raise UserError(f"{place} exists already; choose another --out, or remove it")
+    if not path.is_dir():
+        raise UserError(f"{path} is packed already")
+    for file in (RECIPE, FACTS, MODEL, SOURCE):
+        need(path / file)
+    pack(path, _packed_files(path), place)
+    return place
+
+
+def _packed_files(path: Path) -> list[str]:
+    own = [*PACKED, *(f"data/{split}.jsonl" for split in ("dev", "test"))]
+    pictures = [file for file in (path / "data" / PICTURES).rglob("*") if file.is_file()]
+    return [name for name in own if (path / name).is_file()] + [file.relative_to(path).as_posix() for file in pictures]
+
+
 def resume_line(path: Path) -> str:
     return f"`regard train --out {path} --resume`"
 
@@ -170,6 +196,7 @@ def is_run(path: Path) -> bool:
 
 def read_facts(path: Path, needed: Sequence[str] = ("task",)) -> dict[str, Any]:
     """run.json, of this version of the format, with the entries that are needed."""
+    path = opened(path)
     file = path / FACTS
     with _reading(file):
         if not path.is_dir():
@@ -199,7 +226,7 @@ def write_facts(path: Path, facts: dict[str, Any]) -> None:
 
 
 def read_plan(path: Path) -> Plan:
-    file = path / RECIPE
+    file = opened(path) / RECIPE
     with _reading(file):
         need(file)
         data = file.read_bytes()
@@ -215,6 +242,7 @@ def write_plan(path: Path, plan: Plan) -> None:
 
 def read_codecs(path: Path, plan: Plan, images: Path | None = None) -> tuple[SourceCodec, TargetCodec]:
     """Source and target; one and the same object where they share a vocabulary. Images are read from `images`."""
+    path = opened(path)
     return load_codecs(path / SOURCE, path / TARGET, plan, images)
 
 

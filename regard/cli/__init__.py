@@ -48,6 +48,7 @@ app.command(
 app.command("regard.cli.describe:describe", name="describe", help="Print the modules of a preset, a recipe or a run.")
 app.command("regard.cli.import_model:import_model", name="import", help="Make a run of another program's model.")
 app.command("regard.cli.export:export", name="export", help="Write a run for another program.")
+app.command("regard.cli.pack:pack", name="pack", help="Put a run into one file.")
 app.command("regard.cli.verify:verify", name="verify", help="Check that a run is as it was written.")
 data = App(name="data", help="List, fetch, inspect and clean corpora.")
 data.command("regard.cli.data:list_corpora", name="list", help="The corpora that need no download.")

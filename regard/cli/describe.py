@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from regard.archive import SUFFIX
 from regard.config import (
     PRESETS,
     ModelSettings,
@@ -57,7 +58,7 @@ def describe(
     if name in PRESETS:
         plan = plan_model(settle({"model": {"preset": name}}, given, where="command line").model)
         about = PRESETS[name].about
-    elif (Path(name) / "recipe.toml").is_file():
+    elif (Path(name) / "recipe.toml").is_file() or name.endswith(SUFFIX):
         from regard.checkpoint import read_codecs, read_facts, read_plan
         from regard.data.codecs import same_vocabulary
 

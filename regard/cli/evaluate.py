@@ -81,6 +81,8 @@ def evaluate(
         raise UserError("--alignments is of one model's attention: no BLEU, no ensemble, no other engine")
     if save and (source is not None or reference is not None or ensemble or alignments is not None):
         raise UserError("--save stores the scores of one run on its own examples; leave out files, runs and alignments")
+    if save and run.is_file():
+        raise UserError(f"{run} is packed, and --save writes into a run; give the directory, and pack it again")
     pipeline = load(run, threads, engine=engine, ensemble=ensemble or ())
     examples = pipeline.examples(split, source, reference)
     if alignments is not None:

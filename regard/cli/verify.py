@@ -14,7 +14,7 @@ def verify(run: Path, /) -> int:
     Parameters
     ----------
     run
-        A run directory.
+        A run directory, or a packed run.
     """
     from regard.experiment.seal import provenance_lines, verify_run
 

@@ -19,14 +19,14 @@ from typing import Any
 
 import torch
 
-from regard.checkpoint import LEXICON, MODEL, RECIPE, SOURCE, TARGET, package_version, read_facts
+from regard.archive import opened
+from regard.checkpoint import LEXICON, MODEL, PACKED, RECIPE, SEAL, SOURCE, TARGET, package_version, read_facts
 from regard.config import Plan
 from regard.data.embedded.scene import is_scene
 from regard.errors import UserError
 from regard.files import write_text
 from regard.pipeline import Pipeline, Result, load
 
-SEAL = "seal.json"
 SEALED = (RECIPE, SOURCE, TARGET, MODEL, "last.safetensors", "best.safetensors", LEXICON)
 SAMPLES, SAMPLE_TOKENS = 4, 40  # outputs that are stored, and their length at most
 TOLERANCE = 1e-3  # of a log-probability, on another processor or with another torch
@@ -66,12 +66,14 @@ def seal_run(path: Path) -> None:
 
 def verify_run(path: Path | str) -> Iterator[Check]:
     """Each check as it is made: the format, the files, that they fit, and the sample outputs."""
-    path = Path(path)
+    packed, path = Path(path).is_file(), opened(Path(path))
     facts = read_facts(path)
     yield Check(f"format {facts['format']}, written by regard {facts.get('regard', '(unknown)')}", None)
     record = read_seal(path)
     for name, digest in record["files"].items():
         file = path / str(name)
+        if packed and name not in PACKED:  # weights beside the model stay in the directory
+            continue
         if Path(str(name)).name != name or not file.is_file():
             yield Check(str(name), "it is missing")
         else:
@@ -107,7 +109,7 @@ _KINDS = {"files": dict, "samples": list, "provenance": dict}
 
 def provenance_lines(path: Path | str) -> list[str]:
     """Where a run comes from, a line each."""
-    known = read_seal(Path(path))["provenance"]
+    known = read_seal(opened(Path(path)))["provenance"]
     lines = []
     for key, value in known.items():
         shown = "; ".join(f"{name} ({digest})" for name, digest in value.items()) if isinstance(value, dict) else value

@@ -21,6 +21,7 @@ from regard.files import write_bytes, write_text
 from regard.inference.ctranslate2.conversion import Precision, specification, unsuited
 from regard.inference.ctranslate2.vocabularies import Entries, Vocabularies
 from regard.interop.identity import PieceIdentity, compare_pieces, joined
+from regard.interop.model_card import CARD, model_card
 from regard.interop.places import new_folder
 from regard.models.seq2seq import Seq2Seq
 
@@ -49,6 +50,7 @@ def write_ctranslate2(run: Run, place: Path, precision: Precision, force: bool) 
             sides.append(compare_pieces(texts, tokenizer.encode, lambda text, engine=written: _ids(engine, text)))
         identity = joined(sides)
         identity.require(force)
+        write_text(folder / CARD, model_card(run, USAGE))
     return identity
 
 

@@ -12,8 +12,8 @@ from regard.inference.ctranslate2.conversion import Precision
 from regard.interop.identity import PieceIdentity
 from regard.interop.places import check_place
 
-ExportFormat = Literal["ctranslate2", "html"]
-ROUNDED = ("ctranslate2", "html")  # formats that hold int8, too
+ExportFormat = Literal["ctranslate2", "html", "safetensors", "onnx"]
+ROUNDED = ("ctranslate2", "html", "onnx")  # formats that hold int8, too
 
 
 @dataclass(frozen=True)
@@ -61,3 +61,12 @@ def export_run(
 
             write_html(run, place, precision)
             return Exported(place, to, None, HTML_USAGE)
+        case "safetensors":
+            from regard.interop.safetensors_folder import READING_USAGE, write_safetensors
+
+            write_safetensors(run, place)
+            return Exported(place, to, None, READING_USAGE)
+        case "onnx":
+            from regard.interop.onnx_folder import ONNX_USAGE, write_onnx
+
+            return Exported(place, to, write_onnx(run, place, precision, force), ONNX_USAGE)

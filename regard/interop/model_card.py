@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from regard.checkpoint import Run, package_version
+from regard.checkpoint import EVALUATION, Run, package_version
 from regard.errors import UserError
 from regard.files import write_text
 
-EVALUATION = "evaluation.json"  # in a run: the report of `regard evaluate RUN --save`
 CARD = "README.md"  # in an export
 USES = {
     "translation": "Turning a source into a target of the kind that it was trained on, a sentence at a time.",

@@ -38,6 +38,7 @@ VERBS = (
     "import",
     "calibrate",
     "export",
+    "pack",
     "look",
     "look tree",
     "look ablation",
