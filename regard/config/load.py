@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from regard.config.check import check
 from regard.config.plan import ModelPlan, Plan, TokenizerPlan, TrainingPlan
-from regard.config.section import Section, how_chosen
+from regard.config.section import Section, has_plain_value, how_chosen
 from regard.config.settings import Settings
 from regard.config.spelling import near
 from regard.errors import UserError
@@ -102,10 +102,14 @@ def parse_plan(text: str, where: str) -> Plan:
 
 
 def _complete(settings: Settings, name: str, section: type[Section], where: str) -> Tree:
-    """The values of a section, refused where one is missing that a run needs."""
+    """The values of a section, refused where one is missing that a run needs.
+
+    A run that was trained before there was a field has the field's plain value.
+    """
     values = getattr(settings, name).given()
     for key, field in section.model_fields.items():
-        if key not in values and how_chosen(section, key) and type(None) not in get_args(field.annotation):
+        needed = how_chosen(section, key) and not has_plain_value(section, key)
+        if key not in values and needed and type(None) not in get_args(field.annotation):
             raise UserError(f"{where}: {name}.{key} is missing; restore the file or train again")
     return values
 

@@ -60,6 +60,11 @@ def how_chosen(section: type[Section], key: str) -> str | None:
     return _choice(section, key).get("how")
 
 
+def has_plain_value(section: type[Section], key: str) -> bool:
+    """Whether a plan without this field means something: what every run did before the field was there."""
+    return _choice(section, key).get("plain") is not None
+
+
 def with_choices(section: type[SectionType]) -> type[SectionType]:
     """Adds to the help of every field that may be left open how it is chosen."""
     for key, field in section.model_fields.items():
