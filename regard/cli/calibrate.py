@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from regard.cli.progress import progress_bar
 from regard.cli.search import SearchFlags
 from regard.config import SearchSettings
-from regard.config.settings import Positive
+from regard.config.values import Positive
 
 
 def calibrate(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from regard.config import DataSettings, near, read_recipe, settle, shipped_recipes
-from regard.config.settings import LanguageCode
+from regard.config.values import LanguageCode
 from regard.errors import UserError
 
 if TYPE_CHECKING:

@@ -13,18 +13,13 @@ from pydantic import Field
 
 from regard.config.data_settings import DataSettings
 from regard.config.section import Open, Section, by_preset, chosen, default, with_choices
-from regard.config.values import (  # noqa: F401
-    CELL,
-    IMAGE_ENCODERS,
+from regard.config.values import (
     DecoderKind,
     EncoderKind,
-    Engine,
-    LanguageCode,
     Natural,
     Place,
     Positions,
     Positive,
-    Range,
     ScoreKind,
     Seed,
     Several,

@@ -13,7 +13,7 @@ from torch import nn
 from regard.analysis.ablation import attention_heads
 from regard.checkpoint import Run
 from regard.config.plan import ModelPlan
-from regard.config.settings import CELL, IMAGE_ENCODERS
+from regard.config.values import CELL, IMAGE_ENCODERS
 from regard.data.image_codec import ImageCodec
 from regard.data.tokenizer import Tokenizer
 from regard.inference.ctranslate2.conversion import Precision

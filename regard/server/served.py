@@ -11,7 +11,7 @@ from pathlib import Path
 
 from regard.analysis.ablation import attention_heads
 from regard.config import SearchSettings
-from regard.config.settings import Engine
+from regard.config.values import Engine
 from regard.data.image_codec import ImageCodec
 from regard.pipeline import Classifier, Pipeline, Result, load
 from regard.pipeline.prefix import Prefix

@@ -17,7 +17,7 @@ from typing import TypeVar
 import torch
 
 from regard.config import SearchSettings
-from regard.config.settings import Engine
+from regard.config.values import Engine
 from regard.data.embedded.scene import is_scene
 from regard.errors import UserError
 from regard.pipeline import Pipeline, Result

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 from regard.config import PRESETS, ModelPlan, plan_model, preset_fields, settle
-from regard.config.settings import IMAGE_ENCODERS
+from regard.config.values import IMAGE_ENCODERS
 from regard.errors import UserError
 
 ISSUE = (
