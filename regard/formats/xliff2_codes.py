@@ -111,8 +111,13 @@ def _check_annotation(mark: XliffElement, unit: XliffElement, refuse: Report) ->
         notes = {note.get("id") for child in unit.children if child.name == "notes" for note in child.children}
         if bool(reference) == ("value" in mark.attributes):
             refuse(mark, "a comment has either a value or a ref to a note")
-        if reference and reference.removeprefix("#n=") not in notes:
+        *path, note = reference.removeprefix("#").split("/")
+        elsewhere = bool(path) and path[-1] != f"u={unit.get('id')}"
+        if reference and (elsewhere or not note.startswith("n=") or note[2:] not in notes):
             refuse(mark, f"a comment's ref {reference!r} names no <note> of its unit")
+
+
+_REGISTERED = ("tbx",)  # prefixes of extensions that the XLIFF committee has registered
 
 
 def _check_fragment(mark: XliffElement, fragment: str, refuse: Report) -> None:
@@ -120,7 +125,7 @@ def _check_fragment(mark: XliffElement, fragment: str, refuse: Report) -> None:
     levels = []
     for part in fragment.removeprefix("/").split("/"):
         prefix, equals, _ = part.rpartition("=")
-        if equals and prefix not in (*_ORDER, "n", "d", "t", *_MODULES[:-1]):
+        if equals and prefix not in (*_ORDER, "n", "d", "t", *_MODULES[:-1], *_REGISTERED):
             refuse(mark, f"ref #{fragment}: the prefix {prefix!r} is not known")
         levels.append(_ORDER.get(prefix, 3))
     if levels != sorted(set(levels)):

@@ -81,7 +81,7 @@ def _close(element: XliffElement, root: XliffElement, state: XliffFileState, ref
         case "segment" | "ignorable":
             if names not in (["source"], ["source", "target"]):
                 refuse(element, f"<{element.name}> needs one <source>, then at most one <target>")
-            spaces = {child.get(f"{XML} space", "default") for child in element.children}
+            spaces = {child.inherited(f"{XML} space", "default") for child in element.children}
             if len(spaces) > 1:
                 refuse(element, "xml:space differs between <source> and <target>")
 

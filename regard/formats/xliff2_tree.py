@@ -31,6 +31,13 @@ class XliffElement:
     def get(self, name: str, default: str = "") -> str:
         return self.event.attributes.get(name, default)
 
+    def inherited(self, name: str, default: str = "") -> str:
+        """Of this element, or of the nearest around it that has the attribute."""
+        element: XliffElement | None = self
+        while element is not None and name not in element.attributes:
+            element = element.parent
+        return default if element is None else element.get(name)
+
     def all(self, *names: str) -> Iterator[XliffElement]:
         """This element and those inside with one of these names, in their order."""
         if self.name in names:
