@@ -70,7 +70,6 @@ def folder(tmp_path: Path) -> Path:
         (("translate", "{run}", "--input", "{tmp}/a.po", "--output", "{tmp}/b.po", "--n-best", "2"), ["--n-best"]),
         (("translate", "{run}", "--input", "{tmp}/a.po", "--output", "{tmp}/c", "--shard", "0/1"), ["a.po", "plain"]),
         (("translate", "{run}", "--shard", "0/1", "--memory", "{tmp}/m.tmx"), ["--shard", "plain lines"]),
-        (("translate", "{run}", "a", "--glossary", "{tmp}/two"), ["two:1: 1 column, not 2"]),
         (("describe", "transformer", "--vocabulary", "-5"), ["vocabulary", "-5"]),
         (("evaluate", "{run}", "--reference", "{tmp}/two"), ["--source"]),
         (("translate", "{run}", "a", "--beams", "2", "--n-best", "4"), ["n_best = 4", "beams = 2"]),
