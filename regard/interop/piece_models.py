@@ -90,7 +90,7 @@ def _piece_text(raw: bytes) -> str | None:
 def _spelled(tokenizer: Tokenizer) -> Iterator[tuple[int, bytes]]:
     """Each id that stands for text, and its bytes."""
     for i in range(len(SPECIALS), tokenizer.engine.get_vocab_size()):
-        piece = tokenizer.engine.id_to_token(i)
+        piece: str = tokenizer.engine.id_to_token(i) or ""  # each id has one
         if tokenizer.kind != "character":
             yield i, bytes(LEVEL_BYTES[letter] for letter in piece)
         elif i < len(SPECIALS) + len(BYTES):
