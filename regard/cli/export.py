@@ -13,7 +13,7 @@ def export(
     run: Path,
     /,
     *,
-    to: Literal["argos", "ctranslate2", "html", "safetensors", "onnx"],
+    to: Literal["argos", "ctranslate2", "html", "safetensors", "onnx", "transformers"],
     out: Path,
     precision: Literal["float32", "int8"] | None = None,
     force: Annotated[bool, Parameter(negative="")] = False,
@@ -27,7 +27,8 @@ def export(
     to
         The format: argos is a package for Argos Translate and LibreTranslate; ctranslate2 is a folder for CTranslate2;
         html is one page that holds the model and runs it; safetensors is the weights with their formulas and a NumPy
-        program; onnx is graphs for onnxruntime and transformers.js.
+        program; onnx is graphs for onnxruntime and transformers.js; transformers is a folder for the Hugging Face
+        library.
     out
         The folder or file to write; it must not be there.
     precision

@@ -12,7 +12,7 @@ from regard.inference.ctranslate2.conversion import Precision
 from regard.interop.identity import PieceIdentity
 from regard.interop.places import check_place
 
-ExportFormat = Literal["argos", "ctranslate2", "html", "safetensors", "onnx"]
+ExportFormat = Literal["argos", "ctranslate2", "html", "safetensors", "onnx", "transformers"]
 ROUNDED = ("argos", "ctranslate2", "html", "onnx")  # formats that hold int8, too
 USUALLY_ROUNDED = ("argos", "html")
 
@@ -75,3 +75,7 @@ def export_run(
             from regard.interop.onnx_folder import ONNX_USAGE, write_onnx
 
             return Exported(place, to, write_onnx(run, place, precision, force), ONNX_USAGE)
+        case "transformers":
+            from regard.interop.transformers_folder import TRANSFORMERS_USAGE, write_transformers
+
+            return Exported(place, to, write_transformers(run, place, force), TRANSFORMERS_USAGE)
