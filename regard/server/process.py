@@ -26,6 +26,9 @@ from regard.server.settings import ServerSettings
 
 HEAD_SECONDS = 20  # in which the head of a request must have arrived
 CONNECTIONS = 4096  # more are refused by uvicorn itself
+# Decoding is Python between torch's operations, in a thread of its own. By default it gives the interpreter to the
+# event loop after 5 ms only, and a request needs the loop several times.
+SWITCH_SECONDS = 0.0005
 BACKLOG = 2048  # connections that wait to be accepted, as of uvicorn
 
 
@@ -72,6 +75,7 @@ def run_server(
 ) -> int:
     """Serve until a signal ends it."""
     started = time.perf_counter()
+    sys.setswitchinterval(SWITCH_SECONDS)
     sockets = [_bound(host, port)]  # before models are loaded: a port that is taken is known at once
     application = app(
         runs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socketserver
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from _http_load import Load, Target, load
@@ -38,7 +39,9 @@ def port() -> Iterator[int]:
 
 def test_what_clients_saw_is_counted(port: int) -> None:
     expected = {"right": "right", "other": "other", "busy": "busy", "breaks": "breaks"}
-    seen = load(Target(port, "en", "fr", list(expected), expected), clients=3, requests=40)
+    with ThreadPoolExecutor(1) as thread:  # which has no event loop yet
+        asked = Target(port, "en", "fr", list(expected), expected)
+        seen = thread.submit(load, asked, clients=3, requests=40).result()
     assert (len(seen.times), seen.failures, seen.wrong) == (30, 20, 10), "the broken ones have no time"
 
 

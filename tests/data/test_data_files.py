@@ -43,7 +43,7 @@ def test_written_pairs_are_read_back(tmp_path: Path) -> None:
         ("a.jsonl", b'{"text": "a", "label": "b"}\n', r"a.jsonl:1: no text under 'source' (keys text, label)"),
         ("a.jsonl", b'{"source": "a", "target": 3}\n', r"a.jsonl:1: no text under 'target' (target = 3)"),
         ("a.jsonl", b'{"source": "\\ud800", "target": "b"}\n', "a.jsonl:1: 'source' holds half of a surrogate pair"),
-        ("a.csv", b"a,b\n", "a.csv: pairs are read from .tsv"),
+        ("a.doc", b"a,b\n", "a.doc: pairs are read from .tsv"),
     ],
 )
 def test_bad_files_are_named_with_their_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:

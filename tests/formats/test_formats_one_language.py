@@ -56,7 +56,9 @@ def test_android_escapes(tmp_path: Path) -> None:
 
 
 json_values = st.recursive(
-    st.one_of(st.text(max_size=5), st.integers(), st.floats(allow_nan=False), st.booleans(), st.none()),
+    st.one_of(
+        st.text(max_size=5), st.integers(), st.floats(allow_nan=False, allow_subnormal=False), st.booleans(), st.none()
+    ),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 )

@@ -125,19 +125,14 @@ def test_a_page_needs_its_suffix_and_a_model_it_knows(make_run, classifier_run, 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.fixture(scope="module")
-def offline() -> Iterator[Any]:
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'regard[dev]'")
-    if CHROMIUM is None:
-        pytest.skip("no chromium to open pages with: apt-get install chromium")
-    with driver.sync_playwright() as tool:
-        launched = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=120_000)
-        context = launched.new_context()
-        context.set_offline(True)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        yield page
-        launched.close()
+@pytest.fixture
+def offline(browser: Any) -> Iterator[Any]:
+    context = browser.new_context()
+    context.set_offline(True)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
 
 
 def test_what_is_typed_is_translated_and_looked_at_offline(offline: Any, translator_run: Path, tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ def test_no_gradient_flows_from_the_past_to_the_future(tiny, rows, preset: str) 
         logits = model(torch.full((1, 3), 8), torch.ones(1, 3, dtype=torch.bool), target)
         (gradient,) = torch.autograd.grad(logits[0, t].square().sum(), table)
         reached = gradient[target[0]].abs().sum(-1).gt(0)
-        assert reached.tolist() == [column <= t for column in range(5)]
+        unseen = int(preset == "marian")  # it starts from a zero vector, whatever the table holds
+        assert reached.tolist() == [unseen <= column <= t for column in range(5)]
 
 
 @pytest.mark.parametrize("preset", TEXTS)

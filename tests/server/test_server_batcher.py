@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from event_loops import run_coroutine
 
 from regard.config import SearchSettings
 from regard.errors import UserError
@@ -54,7 +55,7 @@ def run(scenario: Callable[[MicroBatcher, Decoder], Any], tokens: int = 100, wai
             finally:
                 decoder.go.set()
 
-    asyncio.run(main())
+    run_coroutine(main())
     return decoder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -44,7 +45,8 @@ def test_schemathesis_finds_no_failure(described: Any, tmp_path: Path, phases: s
         [*command, *options], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
     )
     assert done.returncode == 0, done.stdout[-5000:]
-    assert "Tested: 21" in done.stdout, done.stdout[-2000:]
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None and int(passed[1]) >= 21, done.stdout[-2000:]
 
 
 def resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from event_loops import run_coroutine
 
 from regard.server.places import Places
 from regard.server.refusal import Refusal
@@ -33,7 +34,7 @@ def test_who_comes_to_a_full_queue_waits_in_order() -> None:
         assert places.taken == 0
         return entered
 
-    assert asyncio.run(main()) == ["first", "large", "small"]
+    assert run_coroutine(main()) == ["first", "large", "small"]
 
 
 def test_who_waits_too_long_is_refused_and_leaves() -> None:
@@ -48,7 +49,7 @@ def test_who_waits_too_long_is_refused_and_leaves() -> None:
         async with places.held(5):  # of more texts than there are places: all of them
             assert places.taken == 1
 
-    asyncio.run(main())
+    run_coroutine(main())
 
 
 def test_who_is_cancelled_while_waiting_gives_its_turn_to_the_next() -> None:
@@ -70,4 +71,4 @@ def test_who_is_cancelled_while_waiting_gives_its_turn_to_the_next() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
         assert places.taken == 0
 
-    asyncio.run(main())
+    run_coroutine(main())

@@ -92,7 +92,7 @@ def test_who_closes_while_sending_leaves_nothing_behind(strict: Any) -> None:
     "garbage",
     [
         b"\x00\x01\x02\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /none HTTP/9.9\r\n\r\n",
         b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
         b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
