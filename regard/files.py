@@ -61,11 +61,11 @@ def check_writable(path: Path) -> None:
     """Refuse now, before long work, what could not be written at its end."""
     folder = path.parent
     if not folder.is_dir():
-        raise UserError(f"{path}: there is no folder {folder}; make it, or choose another --out")
+        raise UserError(f"{path}: there is no folder {folder}; make it, or name another file")
     if path.is_dir():
-        raise UserError(f"{path}: a folder has this name; choose another --out")
+        raise UserError(f"{path}: a folder has this name; name another file")
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise UserError(f"{path}: writing is not allowed there; choose another --out")
+        raise UserError(f"{path}: writing is not allowed there; name another file")
 
 
 def append_lines(path: Path, lines: list[str]) -> None:
@@ -95,4 +95,4 @@ def discard(temporary: Path) -> None:
 def cannot_write(path: Path, error: OSError) -> UserError:
     if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
         return UserError(f"{path}: the disk is full; make room and continue with --resume: what was there is unharmed")
-    return UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out or allow writing")
+    return UserError(f"{path}: cannot be written ({error.strerror or error}); allow writing, or name another place")

@@ -22,10 +22,13 @@ def translate_shard_of(
     threads: int | None,
 ) -> int:
     """The chunks of one shard. `shard`: i/n, or env for what torchrun or Slurm says."""
+    from regard.formats.reading import format_of
     from regard.pipeline import load
     from regard.pipeline.shards import Shard, translate_shard
 
     source, out = _places(source, out)
+    if format_of(source) is not None:  # its markup is no text to translate
+        raise UserError(f"{source}: --shard takes plain lines; fill a translators' file without it")
     part = Shard.of_environment() if shard == "env" else Shard.parse(shard)
     pipeline = load(run, threads, engine=engine)
     with progress_bar("translating", None) as progress:

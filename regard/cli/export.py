@@ -13,7 +13,7 @@ def export(
     run: Path,
     /,
     *,
-    to: Literal["ctranslate2", "html", "safetensors", "onnx"],
+    to: Literal["argos", "ctranslate2", "html", "safetensors", "onnx", "transformers"],
     out: Path,
     precision: Literal["float32", "int8"] | None = None,
     force: Annotated[bool, Parameter(negative="")] = False,
@@ -25,13 +25,14 @@ def export(
     run
         A run directory.
     to
-        The format: ctranslate2 is a folder for CTranslate2; html is one page that holds the model and runs it;
-        safetensors is the weights with their formulas and a NumPy program; onnx is
-        graphs for onnxruntime and transformers.js.
+        The format: argos is a package for Argos Translate and LibreTranslate; ctranslate2 is a folder for CTranslate2;
+        html is one page that holds the model and runs it; safetensors is the weights with their formulas and a NumPy
+        program; onnx is graphs for onnxruntime and transformers.js; transformers is a folder for the Hugging Face
+        library.
     out
         The folder or file to write; it must not be there.
     precision
-        Of the weights: int8 for html, else float32, unless it is given.
+        Of the weights: int8 for argos and html, else float32, unless it is given.
     force
         Also where the other program's tokenizer gives other pieces for more than one in a thousand.
     """

@@ -106,39 +106,45 @@ def translate(
     target_language
         Language of its targets.
     """
+    languages = LanguagePair(source_language, target_language)
+    of_files = only != "untranslated" or threshold is not None or memory is not None or languages != LanguagePair()
     if merge is not None:
         return join_shards(input, output, merge)
     if shard is not None:
-        refuse_with_shard(bool(text or alignments or ensemble or json or glossary or confidence))
+        refuse_with_shard(bool(text or alignments or ensemble or json or glossary or confidence or of_files))
         return translate_shard_of(run, input, output, shard, resume, search, engine, threads)
-    from regard.cli.translate_file import translate_translation_file
+    from regard.cli.translate_file import refuse_with_file, refuse_without_file, translate_translation_file
     from regard.formats.reading import format_of
     from regard.pipeline import load, output_line
     from regard.pipeline.file_translation import FileOptions
 
+    if resume:
+        raise UserError("--resume is of --shard i/n; leave it out, or give both")
     if input is not None and not text and format_of(input) is not None:
-        options = FileOptions(only, LanguagePair(source_language, target_language), threshold, memory)
+        refuse_with_file(bool(alignments or attention or confidence or json or search.n_best > 1), input)
+        options = FileOptions(only, languages, threshold, memory)
         pipeline = _with_glossary(load(run, threads, engine=engine, ensemble=ensemble or ()), glossary)
         return translate_translation_file(pipeline, input, output, options, pipeline.search_with(search))
+    refuse_without_file(of_files)
     texts = _read_texts(text, input)
-    if output is not None and alignments is not None and output.resolve() == alignments.resolve():
-        raise UserError(f"--output and --alignments both name {output}; give each a file of its own")
+    _check_alignments(output, alignments, attention)
     pipeline = _with_glossary(load(run, threads, engine=engine, ensemble=ensemble or ()), glossary)
     search = pipeline.search_with(search)
     if confidence:
-        _check_calibrated(pipeline, search)
+        _check_calibrated(pipeline, run, search)
     if alignments is not None:  # refused before anything is translated
         attention = _alignment_attention(pipeline, attention)
-    with (
-        _opened(output, "--output") as file,
-        _opened(alignments, "--alignments") as alignment_file,
-        progress_bar("translating", sum(1 for line in texts if line.strip())) as progress,
-    ):
-        for number, result in _checked(pipeline, pipeline.translate_stream(texts, search, progress)):
+    with _opened(output, "--output") as file, _opened(alignments, "--alignments") as alignment_file:
+        for number, result in _translated(pipeline, texts, search):
             file.write(f"{output_line(number, result, search.n_best, json, not text, confidence)}\n")
             if alignments is not None:
                 alignment_file.write(_alignment_line(result, attention))
     return 0
+
+
+def _translated(pipeline: Pipeline, texts: list[str], search: SearchSettings) -> Iterator[tuple[int, Result]]:
+    with progress_bar("translating", sum(1 for line in texts if line.strip())) as progress:
+        yield from _checked(pipeline, pipeline.translate_stream(texts, search, progress))
 
 
 def _checked(pipeline: Pipeline, results: Iterable[Result]) -> Iterator[tuple[int, Result]]:
@@ -152,6 +158,13 @@ def _checked(pipeline: Pipeline, results: Iterable[Result]) -> Iterator[tuple[in
         yield number, result
     for line in checks.summary():
         print(f"regard: {line}", file=sys.stderr)
+
+
+def _check_alignments(output: Path | None, alignments: Path | None, attention: str | None) -> None:
+    if output is not None and alignments is not None and output.resolve() == alignments.resolve():
+        raise UserError(f"--output and --alignments both name {output}; give each a file of its own")
+    if attention is not None and alignments is None:
+        raise UserError(f"--attention {attention} says where --alignments come from; give both, or leave it out")
 
 
 def _alignment_attention(pipeline: Pipeline, attention: str | None) -> str:
@@ -175,10 +188,10 @@ def _with_glossary(pipeline: Pipeline, glossary: Path | None) -> Pipeline:
     return require(pipeline, Translator, "--glossary: only translations have terms").with_glossary(glossary)
 
 
-def _check_calibrated(pipeline: Pipeline, search: SearchSettings) -> None:
+def _check_calibrated(pipeline: Pipeline, path: Path, search: SearchSettings) -> None:
+    """`path`: as the user names the run; a packed one is opened elsewhere."""
     from regard.pipeline import Translator, require
 
-    path = pipeline.run.path
     if require(pipeline, Translator, "--confidence: only translations have one").calibration is None:
         raise UserError(f"--confidence: {path} is not calibrated; run `regard calibrate {path}` first")
     if search.n_best > 1:

@@ -38,5 +38,23 @@ def translate_translation_file(
     return 0
 
 
+def refuse_with_file(given: bool, path: Path) -> None:
+    """`given`: an output that a translators' file has no place for."""
+    if given:
+        raise UserError(
+            f"{path}: a translators' file is filled with one output a unit; leave --alignments, --attention, "
+            "--confidence, --json and --n-best out"
+        )
+
+
+def refuse_without_file(given: bool) -> None:
+    """`given`: an option that would do nothing for plain lines."""
+    if given:
+        raise UserError(
+            "--only, --threshold, --memory, --source-language and --target-language are of translators' files; "
+            "leave them out, or give --input FILE (.tmx, .xliff, .po …)"
+        )
+
+
 def _warn(check: Skipped) -> None:
     print(f"regard: {check.where}: check this translation: {check.why}", file=sys.stderr)

@@ -112,9 +112,8 @@ def _tsv(path: str | Path) -> list[tuple[str, Term]]:
             continue
         columns = line.split("\t")
         if len(columns) != 2:
-            raise UserError(
-                f"{path}:{number}: {len(columns)} columns, not 2; write a term, one tab and its translation"
-            )
+            count = f"{len(columns)} column{'s' if len(columns) > 1 else ''}"
+            raise UserError(f"{path}:{number}: {count}, not 2; write a term, one tab and its translation")
         terms.append((f"{path}:{number}", Term(*(column.strip() for column in columns))))
     if not terms:
         raise UserError(f"{path}: it holds no term; write lines of a term, a tab and its translation")

@@ -12,8 +12,9 @@ from regard.inference.ctranslate2.conversion import Precision
 from regard.interop.identity import PieceIdentity
 from regard.interop.places import check_place
 
-ExportFormat = Literal["ctranslate2", "html", "safetensors", "onnx"]
-ROUNDED = ("ctranslate2", "html", "onnx")  # formats that hold int8, too
+ExportFormat = Literal["argos", "ctranslate2", "html", "safetensors", "onnx", "transformers"]
+ROUNDED = ("argos", "ctranslate2", "html", "onnx")  # formats that hold int8, too
+USUALLY_ROUNDED = ("argos", "html")
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,21 @@ def export_run(
     """Write a run as `to` into `out`, which must not be there. What cannot be said in that format is refused.
 
     force: also where the tokenizer gives other pieces. precision: float32, or int8 where the format has it; None: what
-    suits the format, int8 for html and float32 for the others.
+    suits the format, int8 for argos and html, float32 for the others.
     """
     place = Path(out)
     if to not in get_args(ExportFormat):
         raise UserError(f"--to {to} is unknown; formats: {', '.join(get_args(ExportFormat))}")
-    precision = precision or ("int8" if to == "html" else "float32")
+    precision = precision or ("int8" if to in USUALLY_ROUNDED else "float32")
     if precision != "float32" and to not in ROUNDED:
         raise UserError(f"--precision {precision}: {to} is written in float32; leave it out")
     check_place(place)
     run = run if isinstance(run, Run) else load_run(run)
     match to:
+        case "argos":
+            from regard.interop.argos_package import ARGOS_USAGE, write_argos
+
+            return Exported(place, to, write_argos(run, place, precision, force), ARGOS_USAGE)
         case "ctranslate2":
             from regard.interop.ctranslate2_folder import USAGE, write_ctranslate2
 
@@ -70,3 +75,7 @@ def export_run(
             from regard.interop.onnx_folder import ONNX_USAGE, write_onnx
 
             return Exported(place, to, write_onnx(run, place, precision, force), ONNX_USAGE)
+        case "transformers":
+            from regard.interop.transformers_folder import TRANSFORMERS_USAGE, write_transformers
+
+            return Exported(place, to, write_transformers(run, place, force), TRANSFORMERS_USAGE)

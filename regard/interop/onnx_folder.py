@@ -57,7 +57,9 @@ def write_onnx(run: Run, place: Path, precision: Precision, force: bool) -> Piec
         examples = run.examples("dev")
         texts = {id(target): [example.target for example in examples]}
         texts[id(source)] = [example.source for example in examples] + (texts[id(source)] if source is target else [])
-        identity = joined(_write_tokenizer(tokenizer, folder / name, texts[id(tokenizer)]) for name, tokenizer in sides)
+        identity = joined(
+            write_hub_tokenizer(tokenizer, folder / name, texts[id(tokenizer)]) for name, tokenizer in sides
+        )
         identity.require(force)
         write_graphs(_plain(run), target.engine.get_vocab_size(), encoder, decoder)
         if precision == "int8":
@@ -92,7 +94,7 @@ def _plain(run: Run) -> Seq2Seq:
     return model
 
 
-def _write_tokenizer(tokenizer: Tokenizer, path: Path, texts: list[str]) -> PieceIdentity:
+def write_hub_tokenizer(tokenizer: Tokenizer, path: Path, texts: list[str]) -> PieceIdentity:
     """Ours with the end of the sentence after each text, and marks that are left out of what is decoded."""
     engine = Engine.from_str(tokenizer.engine.to_str())
     engine.add_special_tokens(list(SPECIALS))

@@ -10,7 +10,10 @@ length 0 to the first step, and takes any axis but `batch_size` for a length.
 
 from __future__ import annotations
 
+import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +101,7 @@ def _write(
     outputs: list[str],
     shapes: tuple[Any, ...],
 ) -> None:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _only_errors_logged():
         warnings.simplefilter("ignore")  # of torch's own exporter, about itself
         torch.onnx.export(
             graph,
@@ -111,3 +114,15 @@ def _write(
             external_data=False,
             verbose=False,
         )
+
+
+@contextmanager
+def _only_errors_logged() -> Iterator[None]:
+    """torch's exporter warns of packages that no graph of ours needs, such as torchvision."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

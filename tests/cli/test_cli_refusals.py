@@ -23,6 +23,7 @@ def folder(tmp_path: Path) -> Path:
     write(tmp_path, "two", "a\nb\n")
     write(tmp_path, "latin", b"a\nb\n\xe9t\xe9\n")
     write(tmp_path, "empty", "")
+    write(tmp_path, "a.po", 'msgid "a"\nmsgstr ""\n')
     write(tmp_path, "torn.jsonl", '{"source": "a", "target": "b"}\n{"source": \n')
     write(tmp_path, "unknown.toml", '[training]\nstepz = 4\n[data]\ncorpus = "copy"\n')
     write(tmp_path, "broken.toml", "[training\n")
@@ -59,6 +60,16 @@ def folder(tmp_path: Path) -> Path:
         (("translate", "{run}", "a", "--beams", "0"), ["beams", "0"]),
         (("translate", "{run}", "a", "--threads", "0"), ["threads", "0"]),
         (("translate", "{run}", "\udcff"), ["UTF-8"]),
+        (("translate", "{run}", "a", "--memory", "{tmp}/m.tmx"), ["--memory", "translators' files"]),
+        (("translate", "{run}", "a", "--threshold", "0.5"), ["--threshold", "translators' files"]),
+        (("translate", "{run}", "a", "--only", "all"), ["--only", "translators' files"]),
+        (("translate", "{run}", "a", "--target-language", "fr"), ["--target-language", "translators' files"]),
+        (("translate", "{run}", "a", "--resume"), ["--resume", "--shard"]),
+        (("translate", "{run}", "a", "--attention", "decoder.nope"), ["decoder.nope", "--alignments"]),
+        (("translate", "{run}", "--input", "{tmp}/a.po", "--output", "{tmp}/b.po", "--json"), ["a.po", "--json"]),
+        (("translate", "{run}", "--input", "{tmp}/a.po", "--output", "{tmp}/b.po", "--n-best", "2"), ["--n-best"]),
+        (("translate", "{run}", "--input", "{tmp}/a.po", "--output", "{tmp}/c", "--shard", "0/1"), ["a.po", "plain"]),
+        (("translate", "{run}", "--shard", "0/1", "--memory", "{tmp}/m.tmx"), ["--shard", "plain lines"]),
         (("describe", "transformer", "--vocabulary", "-5"), ["vocabulary", "-5"]),
         (("evaluate", "{run}", "--reference", "{tmp}/two"), ["--source"]),
         (("translate", "{run}", "a", "--beams", "2", "--n-best", "4"), ["n_best = 4", "beams = 2"]),

@@ -39,7 +39,7 @@ def test_both_kinds_of_tbx(tmp_path: Path):
     ("name", "text", "said"),
     [
         ("a.tsv", "a\tb\nc\td\te\n", r"a\.tsv:2: 3 columns, not 2"),
-        ("a.tsv", "only\n", r"a\.tsv:1: 1 columns"),
+        ("a.tsv", "only\n", r"a\.tsv:1: 1 column,"),
         ("a.tsv", "\tb\n", r"a\.tsv:1: the term is empty"),
         ("a.tsv", "a\t \n", r"a\.tsv:1: the translation is empty"),
         ("a.tsv", "a\tb\nA\tc\n", r"a\.tsv:2: 'A' is 'c' here and 'b' before; keep one"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import subprocess
 import sys
@@ -68,8 +69,15 @@ def small(make_run) -> Path:
     return make_run({"depth": 1, "positions": "rotary"})
 
 
-def test_onnxruntime_writes_our_tokens(small: Path, tmp_path: Path) -> None:
-    done = export_run(small, "onnx", tmp_path / "onnx")
+def test_onnxruntime_writes_our_tokens(small: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    exporter = logging.getLogger("torch.onnx")
+    exporter.addHandler(caplog.handler)
+    try:
+        done = export_run(small, "onnx", tmp_path / "onnx")
+    finally:
+        exporter.removeHandler(caplog.handler)
+    warnings = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
+    assert warnings == []  # torch's exporter would warn that torchvision is absent
     assert done.identity is not None and done.identity.share == 1
     names = {str(file.relative_to(done.path)) for file in done.path.rglob("*") if file.is_file()}
     settings = {"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "README.md"}

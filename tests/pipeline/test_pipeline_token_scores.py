@@ -58,6 +58,10 @@ def test_its_scores_are_those_of_the_search(own: Path):
 def test_the_command_line(own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["translate", str(own), "ab", "--confidence"]) == 2
     assert "is not calibrated; run `regard calibrate" in capsys.readouterr().err
+    packed = str(tmp_path / "own.regard")
+    assert main(["pack", str(own), "--out", packed]) == 0
+    assert main(["translate", packed, "ab", "--confidence"]) == 2
+    assert f"{packed} is not calibrated; run `regard calibrate {packed}`" in capsys.readouterr().err
     picture = tmp_path / "curve.svg"
     assert main(["calibrate", str(own), "--save", str(picture), "--threads", "1"]) == 0
     assert "ECE before" in capsys.readouterr().out and picture.read_text().startswith("<svg")
