@@ -24,7 +24,7 @@ def is_caption_file(path: str | Path) -> bool:
         return kind == ".json"
     try:
         return any(IMAGE_LINE.match(line) for line in islice(read_lines(path), 2))
-    except UserError:  # not UTF-8; whoever reads it says so
+    except UserError:  # not UTF-8; its reader says so
         return False
 
 

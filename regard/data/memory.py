@@ -91,7 +91,7 @@ class TranslationMemory:
             shared += np.minimum(counts[bucket], query[bucket])
         lengths = self._lengths[low:high]
         longer = np.maximum(lengths, len(text))
-        # Counts are cut at MOST_COUNTED: texts that may have more of a bigram are told apart by their length alone.
+        # Counts are cut at MOST_COUNTED: texts that may have more of a bigram differ in their length alone.
         missing = np.where(longer <= MOST_COUNTED, longer - 1 - shared, 0)
         bounds = _score(np.maximum((missing + 1) // 2, np.abs(lengths - len(text))), longer)
         kept = np.flatnonzero(bounds >= minimum)

@@ -106,7 +106,7 @@ def _grow(
     width: int,
     last: bool,
 ) -> tuple[list[Live], list[Hypothesis]]:
-    """Every hypothesis goes on with its most probable tokens and with all that meet a constraint; log_probs (W, V).
+    """Every hypothesis is extended by its most probable tokens and by all that meet a constraint; log_probs (W, V).
     In the `last` step, at the limit, all end that may."""
     grown: dict[tuple[int, int, ConstraintProgress], Live] = {}
     ended: list[Hypothesis] = []

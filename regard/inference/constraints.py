@@ -32,7 +32,7 @@ class Constraints:
     unknown: frozenset[int] = frozenset()  # symbols that the source lacks: never
     phrases: tuple[Phrase, ...] = ()
     word_ends: np.ndarray | None = None  # (V,) True: a word that begins after this token needs no space
-    word_goes_on: np.ndarray | None = None  # (V,) True: the token goes on with the word before it
+    word_goes_on: np.ndarray | None = None  # (V,) True: the token continues the word before it
 
     def __bool__(self) -> bool:
         return bool(self.symbols or self.phrases or self.unknown)

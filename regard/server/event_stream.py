@@ -36,7 +36,7 @@ def _event(name: str, data: dict[str, Any]) -> bytes:
 
 
 class EventStream(Response):
-    """Server-sent events, written by the task that answers: what it holds ends with it, whoever hangs up."""
+    """Server-sent events, written by the task that answers: what it holds ends with it, even if the client hangs up."""
 
     media_type = "text/event-stream"
 

@@ -79,7 +79,7 @@ function token(text, place, on, attributes) {
 // What the model would have said at a position. actions.choose(place, id) rewrites the output from there.
 export function alternativesPanel(record, place, actions, close) {
   const known = record.predictions[place];
-  // after the first token, a word without a space before it goes on with the last one: 15, but …15
+  // after the first token, a word without a space before it continues the last one: 15, but …15
   const spaced = place > record.given && known.alternatives.some((one) => one.token.startsWith(" "));
   const label = ({ token }) =>
     spaced && /^[^ ]/.test(token) && !isMark(token) ? `…${visible(token)}` : visible(token);
